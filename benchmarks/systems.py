@@ -123,6 +123,8 @@ class Wire:
 
         self.name = name
         self.dsn = dsn
+        self.pid = 0
+        """The process of a server that this program has started."""
         self.connection = psycopg.connect(dsn, autocommit=True)
 
     @property
@@ -193,15 +195,18 @@ def gpudb_server(
     workers: int = 0,
     scheduler: str = "",
     certificates: CertificateFiles | None = None,
+    load_processes: int | None = None,
 ) -> Iterator[Wire]:
     """gpudb's server program on a free port, and a session of it; on `workers` GPUs, or workers of the engine twin,
-    which may belong to a scheduler with `certificates`.
+    which may belong to a scheduler with `certificates`. `load_processes` are those of COPY.
     """
     from gpudb.cli.program import Program
 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpudb-benchmark-")))
         environment = {"GPUDB_WORKERS": str(workers)} if workers else {}
+        if load_processes is not None:
+            environment["GPUDB_LOAD_PROCESSES"] = str(load_processes)
         if scheduler:
             environment["GPUDB_SCHEDULER"] = scheduler
             assert certificates is not None
@@ -217,6 +222,7 @@ def gpudb_server(
         name = "gpudb server" if engine == "cpu" else f"gpudb {engine}"
         name = f"gpudb {_worker_count(workers, engine)}" if workers else name
         system = Wire(name, f"host=127.0.0.1 port={program.port} user=gpudb dbname=gpudb {_PLAIN}")
+        system.pid = program.pid
         stack.callback(system.close)
         yield system
 

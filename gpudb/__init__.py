@@ -3,15 +3,17 @@
     with gpudb.connect("./data") as db:
         db.sql("SELECT cab_type, count(*) FROM trips GROUP BY cab_type").show()
 
-Importing `gpudb` imports no CUDA package and nothing heavy. The package's rooms and their order are described in
-docs/developers/architecture.md.
+The distribution is `gpudb-sql`. Importing `gpudb` imports no CUDA package and nothing heavy. The package's rooms and
+their order are described in docs/developers/architecture.md.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpudb.distribution import __version__, check_files
 from gpudb.slim_imports import slim_postgast
 
 if TYPE_CHECKING:
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
     from gpudb import errors
     from gpudb.api import Connection, Relation, Rows, connect
 
+check_files(Path(__file__).parent)
 slim_postgast()
 
-__version__ = "0.1.0"
 __all__ = ["Connection", "Relation", "Rows", "__version__", "connect", "errors"]
 
 

@@ -6,6 +6,7 @@ Raise the narrowest class. A condition without a class of its own is raised by P
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,15 @@ from typing import ClassVar
 from unicodedata import east_asian_width
 
 from gpudb import pgdata
+
+_FILE_CONDITIONS = {
+    errno.ENOENT: "undefined_file",
+    errno.EACCES: "insufficient_privilege",
+    errno.EPERM: "insufficient_privilege",
+    errno.EISDIR: "wrong_object_type",
+    errno.ENOSPC: "disk_full",
+    errno.EEXIST: "duplicate_file",
+}
 
 
 @cache
@@ -22,6 +32,11 @@ def sqlstates() -> dict[str, str]:
     # Some names also belong to a warning (class 01) or an external routine (38, 39); here they mean the plain error.
     rows.sort(key=lambda row: row[0][:2] not in {"01", "38", "39"})
     return {condition: sqlstate for sqlstate, condition in rows}
+
+
+def find_file_condition(error: OSError) -> str:
+    """Returns the name of PostgreSQL's condition for the operating system's error about a file of the server."""
+    return _FILE_CONDITIONS.get(error.errno or 0, "io_error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +201,20 @@ class NumericOutOfRange(SqlError):
 
 
 NUMERIC_OVERFLOW = "value overflows numeric format"
-"""The message for a numeric of more than 38 digits."""
+"""The message for a numeric that has no room in its form."""
 LOST_DECIMALS = "A value shows more decimals than the numerics of the statement have."
 """The detail of that message for a value that has too many digits after the point, not before it."""
 
+NOT_FINITE = "The value is not finite."
+"""The detail of that message for NaN and the infinities, which no numeric of 128 bits has."""
 
-def numeric_overflow(*, lost: bool = False) -> NumericOutOfRange:
+NARROW_COLUMN = "The value has no room in column "
+"""The start of that message's detail, before the name, for a value that a column can hold in the wide form."""
+
+
+def numeric_overflow(*, lost: bool = False, finite: bool = True) -> NumericOutOfRange:
     """Returns the error of a numeric of more than 38 digits, with `lost` of one whose decimals would be lost."""
-    return NumericOutOfRange(NUMERIC_OVERFLOW, detail=LOST_DECIMALS if lost else None)
+    return NumericOutOfRange(NUMERIC_OVERFLOW, detail=LOST_DECIMALS if lost else None if finite else NOT_FINITE)
 
 
 class QueryCanceled(SqlError):

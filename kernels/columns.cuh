@@ -14,6 +14,13 @@ __device__ __forceinline__ u32 hidden(u32 x) {
     return x;
 }
 
+// Keeps a number where it is computed: within a branch, divisions of several rows would not overlap.
+__device__ __forceinline__ double computed_here(double x) {
+    i64 bits = __double_as_longlong(x);
+    asm volatile("" : "+l"(bits));
+    return __longlong_as_double(bits);
+}
+
 // Streaming loads: columns are read once, and must not evict lookup tables from the L2 cache.
 template <int WORDS>
 __device__ __forceinline__ void load_words(const u8* at, u32 (&words)[WORDS]) {

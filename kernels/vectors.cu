@@ -1,7 +1,7 @@
 // Distances of vectors, a warp a row, and of bit strings, eight lanes a row.
 //
-// A vector is bytes that compare as vectors do: the bits of each float32, inverted if it is negative, else with the sign
-// set, big-endian (gpudb/values/vector_keys.py). A bit string is whole words of 32 bits (gpudb/values/bit_keys.py).
+// A vector is bytes that compare as vectors do: the bits of each float32, or float16, inverted if it is negative, else
+// with the sign set, big-endian (gpudb/values/vector_keys.py). A bit string is whole words of 32 bits (gpudb/values/bit_keys.py).
 // gpudb/engine/gpu/backend/distance_calls.py computes the same with NumPy.
 #include "columns.cuh"
 
@@ -18,22 +18,32 @@ __device__ __forceinline__ float decoded(u32 word) {
     return __uint_as_float(bits ^ (0x80000000u | ~(u32)((int)bits >> 31)));
 }
 
+__device__ __forceinline__ float decoded(u16 word) {
+    const u16 bits = word << 8 | word >> 8;
+    const u32 half = (u16)(bits ^ (0x8000u | ~(u32)((short)bits >> 15)));
+    // exponent and mantissa in the places of a float's: its exponent counts from 2^-127, that of a half from 2^-15
+    const float size = __uint_as_float((half & 0x7fffu) << 13) * 5.192296858534828e33f;
+    return half & 0x8000u ? -size : size;
+}
+
 template <class T> __device__ __forceinline__ T summed(T value, int lanes) {
     for (lanes /= 2; lanes; lanes /= 2) value += __shfl_xor_sync(0xffffffffu, value, lanes);
     return value;
 }
 
 // The bytes of a column's values and where each begins: 32-bit offsets or, if there are none, 64-bit ones.
-struct Vectors {
-    const u32* words;
+template <class WORD> struct Vectors {
+    const WORD* words;
     const int* small;
     const i64* large;
 
     __device__ bool is_column() const { return small || large; }
-    __device__ const u32* at(i64 row) const { return words + (small ? (i64)small[row] : large[row]) / 4; }
+    __device__ const WORD* at(i64 row) const {
+        return words + (small ? (i64)small[row] : large[row]) / (i64)sizeof(WORD);
+    }
 };
 
-__device__ __forceinline__ bool aligned(const u32* at) { return !((u64)at & 15); }
+__device__ __forceinline__ bool aligned(const void* at) { return !((u64)at & 15); }
 
 // Sums of one row over the lanes of a warp.
 struct Sums {
@@ -56,26 +66,34 @@ struct Sums {
     }
 };
 
-// `plain` is one vector of floats that are not encoded, for all rows, or null.
-template <int METRIC>
-__device__ void measure(const Vectors left, const Vectors right, const float* plain, int dimensions, const u8* valid,
-                        i64 rows, double* found) {
+// `plain` is one vector of floats that are not encoded, for all rows, on a boundary of 16 bytes; or null.
+template <int METRIC, class WORD>
+__device__ void measure(const Vectors<WORD> left, const Vectors<WORD> right, const float* plain, int dimensions,
+                        const u8* valid, i64 rows, double* found) {
+    const int TOGETHER = sizeof(uint4) / sizeof(WORD);
     const int lane = threadIdx.x % LANES;
     const i64 warps = (i64)gridDim.x * (BLOCK / LANES);
     for (i64 row = (i64)blockIdx.x * (BLOCK / LANES) + threadIdx.x / LANES; row < rows; row += warps) {
         const bool is_there = !valid || valid[row];
-        const u32* const a = left.at(row);
-        const u32* const b = plain ? nullptr : right.at(row);
+        const WORD* const a = left.at(row);
+        const WORD* const b = plain ? nullptr : right.at(row);
         Sums sums = {0, 0, 0};
         int place = lane;
-        if (is_there && plain && dimensions % 4 == 0 && aligned(a)) {
-            for (int four = lane; four < dimensions / 4; four += LANES) {
-                const uint4 words = __ldcs(reinterpret_cast<const uint4*>(a) + four);
-                const float* const y = plain + 4 * four;
-                sums.add(METRIC, decoded(words.x), __ldg(y));
-                sums.add(METRIC, decoded(words.y), __ldg(y + 1));
-                sums.add(METRIC, decoded(words.z), __ldg(y + 2));
-                sums.add(METRIC, decoded(words.w), __ldg(y + 3));
+        if (is_there && plain && dimensions % TOGETHER == 0 && aligned(a)) {
+            for (int part = lane; part < dimensions / TOGETHER; part += LANES) {
+                const uint4 loaded = __ldcs(reinterpret_cast<const uint4*>(a) + part);
+                const u32 words[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
+                float y[TOGETHER];
+#pragma unroll
+                for (int i = 0; i < TOGETHER / 4; i++) {
+                    const float4 four = __ldg(reinterpret_cast<const float4*>(plain) + TOGETHER / 4 * part + i);
+                    y[4 * i] = four.x, y[4 * i + 1] = four.y, y[4 * i + 2] = four.z, y[4 * i + 3] = four.w;
+                }
+#pragma unroll
+                for (int i = 0; i < TOGETHER; i++) {
+                    const int in_word = i % (TOGETHER / 4) * 8 * (int)sizeof(WORD);
+                    sums.add(METRIC, decoded((WORD)(words[i / (TOGETHER / 4)] >> in_word)), y[i]);
+                }
             }
             place = dimensions;
         }
@@ -91,12 +109,9 @@ __device__ void measure(const Vectors left, const Vectors right, const float* pl
     }
 }
 
-// The right operands are a column or, if `plain` is not null, one vector for all rows. `valid` (null: all) says which
-// rows have both operands; others yield 0.
-extern "C" __global__ void __launch_bounds__(256) distances(
-    const u32* words, const int* small, const i64* large, const u32* other, const int* other_small,
-    const i64* other_large, const float* plain, int dimensions, int metric, const u8* valid, i64 rows, double* found) {
-    const Vectors left = {words, small, large}, right = {other, other_small, other_large};
+template <class WORD>
+__device__ void measure_by(int metric, const Vectors<WORD> left, const Vectors<WORD> right, const float* plain,
+                           int dimensions, const u8* valid, i64 rows, double* found) {
     switch (metric) {
         case EUCLIDEAN: measure<EUCLIDEAN>(left, right, plain, dimensions, valid, rows, found); break;
         case INNER: measure<INNER>(left, right, plain, dimensions, valid, rows, found); break;
@@ -104,6 +119,23 @@ extern "C" __global__ void __launch_bounds__(256) distances(
         case COSINE: measure<COSINE>(left, right, plain, dimensions, valid, rows, found); break;
         default: measure<TAXICAB>(left, right, plain, dimensions, valid, rows, found);
     }
+}
+
+// The right operands are a column or, if `plain` is not null, one vector for all rows. `valid` (null: all) says which
+// rows have both operands; others yield 0.
+extern "C" __global__ void __launch_bounds__(256) distances(
+    const u32* words, const int* small, const i64* large, const u32* other, const int* other_small,
+    const i64* other_large, const float* plain, int dimensions, int metric, const u8* valid, i64 rows, double* found) {
+    const Vectors<u32> left = {words, small, large}, right = {other, other_small, other_large};
+    measure_by(metric, left, right, plain, dimensions, valid, rows, found);
+}
+
+// The same of vectors of half precision.
+extern "C" __global__ void __launch_bounds__(256) half_distances(
+    const u16* words, const int* small, const i64* large, const u16* other, const int* other_small,
+    const i64* other_large, const float* plain, int dimensions, int metric, const u8* valid, i64 rows, double* found) {
+    const Vectors<u16> left = {words, small, large}, right = {other, other_small, other_large};
+    measure_by(metric, left, right, plain, dimensions, valid, rows, found);
 }
 
 // Bits that two words have in common, and those of either of them.
@@ -120,7 +152,7 @@ struct Counts {
 extern "C" __global__ void __launch_bounds__(256) bit_distances(
     const u32* words, const int* small, const i64* large, const u32* other, const int* other_small,
     const i64* other_large, int length, int metric, const u8* valid, i64 rows, double* found) {
-    const Vectors left = {words, small, large}, right = {other, other_small, other_large};
+    const Vectors<u32> left = {words, small, large}, right = {other, other_small, other_large};
     const int lane = threadIdx.x % BIT_LANES;
     const i64 step = (i64)gridDim.x * (BLOCK / BIT_LANES);
     const i64 begin = (i64)blockIdx.x * (BLOCK / BIT_LANES) + threadIdx.x / BIT_LANES;

@@ -1,9 +1,9 @@
 """The large tables as Parquet files of the columns that the queries read: generated on the GPU, or with NumPy if small.
 
-python -m benchmarks.fused.files SUITE FOLDER ROWS [--turn 0/2]: taxi rides by month, with NULLs; SSB's fact table, and
-its dimensions from `benchmarks.data.ssb`; two tables whose rows are exchanged for groups and joins. On a GPU
-FOLDER/bandwidth has the bandwidth of a copy in bytes per second. With N processes, one for each GPU, process K writes
-the files of turn K/N.
+python -m benchmarks.fused.files SUITE FOLDER ROWS [--turn 0/2]: taxi rides by month, with NULLs, and the same with the
+places where they begin; SSB's fact table, and its dimensions from `benchmarks.data.ssb`; two tables whose rows are
+exchanged for groups and joins. On a GPU FOLDER/bandwidth has the bandwidth of a copy in bytes per second. With N
+processes, one for each GPU, process K writes the files of turn K/N.
 """
 
 from __future__ import annotations
@@ -30,6 +30,11 @@ SCHEMAS = {
     "taxi": {
         "trips": "cab_type VARCHAR(6) NOT NULL, passenger_count SMALLINT, pickup_datetime TIMESTAMP NOT NULL,"
         " trip_distance NUMERIC(10,2), total_amount NUMERIC(10,2)",
+    },
+    "places": {
+        "trips": "cab_type VARCHAR(6) NOT NULL, passenger_count SMALLINT, pickup_datetime TIMESTAMP NOT NULL,"
+        " trip_distance NUMERIC(10,2), total_amount NUMERIC(10,2), pickup_longitude DOUBLE PRECISION,"
+        " pickup_latitude DOUBLE PRECISION",
     },
     "ssb": {
         "lineorder": "lo_custkey INTEGER NOT NULL, lo_partkey INTEGER NOT NULL, lo_suppkey INTEGER NOT NULL,"
@@ -62,10 +67,10 @@ def write_files(suite: str, folder: Path, rows: int, xp: Any, turn: Turn = (0, 1
         return
     begun = time.perf_counter()
     write: Any = _write_host if xp is np else _write_device
-    if suite == "taxi":
+    if suite in ("taxi", "places"):
         (folder / "trips").mkdir(parents=True, exist_ok=True)
         for month, first, last in _files(rows, MONTHS, turn):
-            write(folder / "trips" / f"{month:03d}.parquet", _rides(month, last - first, xp))
+            write(folder / "trips" / f"{month:03d}.parquet", _rides(month, last - first, xp, located=suite == "places"))
     elif suite == "exchange":
         for table, total in (("t", rows), ("d", rows // KEYS)):
             (folder / table).mkdir(parents=True, exist_ok=True)
@@ -90,7 +95,7 @@ def _files(rows: int, count: int, turn: Turn) -> Iterator[tuple[int, int, int]]:
         yield number, rows * number // count, rows * (number + 1) // count
 
 
-def _rides(month: int, count: int, xp: Any) -> dict[str, Column]:
+def _rides(month: int, count: int, xp: Any, *, located: bool) -> dict[str, Column]:
     draws = xp.random.RandomState(SEED + month)
     first = np.datetime64("2009-01", "M") + month
     begins, ends = (int(each.astype("datetime64[us]").astype(np.int64)) for each in (first, first + 1))
@@ -102,13 +107,18 @@ def _rides(month: int, count: int, xp: Any) -> dict[str, Column]:
     # A fare by distance, with rare refunds.
     amount = 250 + distance * 3 + draws.randint(0, 600, count)
     amount = xp.where(draws.random_sample(count) < 0.0005, -amount, amount)
-    return {
+    columns = {
         "cab_type": ("cab", (draws.random_sample(count) > 0.06).astype(np.int32), None),
         "passenger_count": ("int16", passengers, there),
         "pickup_datetime": ("moment", begins + seconds.astype(np.int64) * 1_000_000, None),
         "trip_distance": ("money", distance, None),
         "total_amount": ("money", amount.astype(np.int64), None),
     }
+    if located:
+        known = draws.random_sample(count) > 0.02
+        columns["pickup_longitude"] = ("float64", xp.round(draws.standard_normal(count) * 0.03 - 73.97, 6), known)
+        columns["pickup_latitude"] = ("float64", xp.round(draws.standard_normal(count) * 0.03 + 40.75, 6), known)
+    return columns
 
 
 def _exchanged(table: str, first: int, last: int, keys: int, xp: Any) -> dict[str, Column]:

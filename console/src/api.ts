@@ -88,7 +88,8 @@ export interface DocumentEntry {
   id: string;
   kind: Kind;
   name: string;
-  owner: string;
+  /** Null of a role that was dropped. */
+  owner: string | null;
   shared: boolean;
   changed: string;
 }
@@ -129,9 +130,9 @@ export async function deleteDocument(id: string): Promise<void> {
 
 export type ExportFormat = "csv" | "parquet" | "arrow";
 
-/** Downloads the rows of a statement as a file. */
-export async function download(sql: string, format: ExportFormat, tab: string): Promise<void> {
-  const response = await send("POST", "/exports", { sql, format, tab });
+/** Downloads the rows of a kept result as a file, or those of a statement, which runs again in a tab. */
+export async function download(rows: { result: string } | { sql: string; tab: string }, format: ExportFormat): Promise<void> {
+  const response = await send("POST", "/exports", { ...rows, format });
   const name = /filename="?([^";]+)"?/.exec(response.headers.get("content-disposition") ?? "")?.[1];
   const address = URL.createObjectURL(await response.blob());
   const link = document.createElement("a");

@@ -3,6 +3,9 @@ import { type ColumnInfo, Rows } from "./arrow";
 import { type ErrorFields, send, ServerError } from "./api";
 import { readFrames } from "./frames";
 
+/** Why downloads and charts of a result run its statement again. */
+export const NOT_KEPT = "The server does not keep this result, since it is large, cut, or too long ago.";
+
 export interface Complete {
   tag: string;
   rows: number | null;
@@ -13,6 +16,8 @@ export interface Complete {
   bytes?: number | null;
   notices?: (ErrorFields | string)[];
   truncated?: boolean;
+  /** Names the rows where the server keeps all of them, for downloads and charts. */
+  kept?: string;
 }
 
 type Event =
@@ -34,6 +39,8 @@ export interface RunOptions {
   parameters?: (string | null)[];
   form?: "grid" | "chart";
   rows?: number;
+  /** The server shall keep the rows for a while. */
+  keep?: boolean;
   signal?: AbortSignal;
 }
 

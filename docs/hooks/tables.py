@@ -19,6 +19,7 @@ import typer.main
 
 from gpudb.cli.main import app
 from gpudb.config.program import Settings
+from gpudb.functions.composed import composed_functions
 from gpudb.observe.metrics import METRICS
 from gpudb.session.settings.catalog import SETTINGS
 from gpudb.session.settings.planner import planner_settings
@@ -137,6 +138,22 @@ def _help(parameter: click.Parameter) -> tuple[str, str]:
     return f"`{shown}`" if shown else "", text.strip()
 
 
+def composed() -> str:
+    """Functions that are names for expressions, from `gpudb.functions.composed`."""
+    names: dict[tuple[int, str], list[str]] = {}
+    for (name, operands), expression in composed_functions().items():
+        names.setdefault((operands, expression), []).append(name)
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for (operands, expression), group in sorted(names.items(), key=lambda each: each[1]):
+            letters = "abc"[:operands]
+            for number, letter in enumerate(letters, 1):
+                expression = expression.replace(f"${number}", letter)
+            yield ", ".join(f"`{name}({', '.join(letters)})`" for name in group), f"`{expression}`"
+
+    return _table(("function", "expression"), rows())
+
+
 def _contracts() -> list[dict[str, Any]]:
     """The layers that import-linter checks."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
@@ -197,6 +214,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "rooms": rooms,
     "inner-layers": inner_layers,
     "metrics": metrics,
+    "composed-functions": composed,
 }
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Imports of the libraries that the extra `gpudb[analytics]` installs, where a statement needs them."""
+"""Imports of the libraries that the extra `gpudb-sql[analytics]` installs, where a statement needs them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def load_library(name: str) -> Any:
     except ImportError as error:
         root = name.partition(".")[0]
         shown = _PACKAGES.get(root, root)
-        hint = "Install PyTorch, or export the model as ONNX." if root == "torch" else "Install gpudb[analytics]."
+        hint = "Install PyTorch, or export the model as ONNX." if root == "torch" else "Install gpudb-sql[analytics]."
         raise FeatureNotSupported(f"this needs {shown}, which is not installed", detail=str(error), hint=hint) from None
 
 

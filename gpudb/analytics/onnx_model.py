@@ -35,6 +35,11 @@ class OnnxModel:
         self._inputs = self._session.get_inputs()
         self._outputs = {each.name: each.type for each in self._session.get_outputs()}
 
+    @property
+    def providers(self) -> list[str]:
+        """What computes, the first choice first, as ONNX Runtime names it."""
+        return list(self._session.get_providers())
+
     def compute(self, columns: Sequence[pa.Array], output: str) -> npt.NDArray[Any]:
         """Returns an output ('' for the first) for rows without NULL; 22023 if the features are not the inputs."""
         name = output or next(iter(self._outputs))

@@ -4,6 +4,7 @@
 |---|---|---|
 | numeric(p,s) | decimal128(p,s) | Decimal |
 | numeric | decimal128(38, the largest display scale of its values) | Decimal with its display scale |
+| numeric beyond 38 digits, NaN or infinite | string, as PostgreSQL prints it | Decimal |
 | char(n) | string, padded to n | str |
 | timestamptz | timestamp[us, UTC] | aware datetime in UTC |
 | interval | month_day_nano_interval | gpudb.values.Interval |
@@ -32,7 +33,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.types import FLOAT4, MAX_DIGITS, SqlType
+from gpudb.types import FLOAT4, MAX_DIGITS, VECTOR, SqlType
+from gpudb.types.facts import GEOMETRIC
 from gpudb.values import Interval, Multirange, Range
 from gpudb.values.arrow_columns import round_decimals
 from gpudb.values.calendar import (
@@ -43,13 +45,16 @@ from gpudb.values.calendar import (
     time_from_microseconds,
     timestamp_from_microseconds,
 )
-from gpudb.values.matrix import read_column
+from gpudb.values.half_vectors import from_half_column
+from gpudb.values.matrix import iterate_values
 from gpudb.values.matrix_lists import find_common_type, to_lists
 from gpudb.values.money import decimal_from_cents, decimals_from_cents
 from gpudb.values.numbers import format_float4
 from gpudb.values.range_columns import propagate_nulls, split_ranges
+from gpudb.values.sparse_matrix import read_matrix
 from gpudb.values.text_columns import format_text_column, replace_items
 from gpudb.values.timetz import timetz_from_key
+from gpudb.values.wide_numerics import decode_column
 
 _CONTEXT = Context(prec=2 * MAX_DIGITS)
 
@@ -59,6 +64,8 @@ def to_public_arrow(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
     element = type_
     while element.element is not None:
         element = element.element
+    if element.wide:
+        return _map_leaves(column, partial(format_text_column, element), pa.string())
     if element.name == "numeric" and (element.modifier == -1 or element.is_carried):
         scale = max((_get_max_scale(element, chunk) for chunk in column.chunks), default=0)
         decimal_type = pa.decimal128(MAX_DIGITS, scale)
@@ -73,7 +80,9 @@ def to_public_arrow(type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if element.range_type is not None:
         texts = [_format_multiranges(type_, chunk) for chunk in column.chunks]
         return pa.chunked_array(texts, type=None if texts else pa.string())
-    if element.subtype is not None or element.name in {"timetz", "inet", "cidr"}:
+    if element.name == "halfvec":
+        return _map_leaves(column, from_half_column, pa.list_(pa.float32()))
+    if element.subtype is not None or element.name in {"timetz", "tid", "inet", "cidr", "sparsevec", *GEOMETRIC}:
         return _map_leaves(column, lambda array: format_text_column(element, array), pa.string())
     return column
 
@@ -152,8 +161,12 @@ def to_python_values(type_: SqlType, column: pa.Array) -> list[object]:
         return [row if is_valid else None for row, is_valid in zip(zip(*parts, strict=True), valid, strict=True)]
     if type_.subtype is not None:
         return _to_ranges(type_, column)
+    if type_.wide:
+        return list(decode_column(column))
     if pa.types.is_struct(column.type):
         return [_to_decimal_value(item) for item in column.to_pylist()]
+    if type_.name in GEOMETRIC:
+        return list(format_text_column(type_, column).to_pylist())
     match type_.name:
         case "float4":
             return [None if v is None else float(format_float4(v)) for v in column.to_pylist()]
@@ -163,10 +176,12 @@ def to_python_values(type_: SqlType, column: pa.Array) -> list[object]:
             return _to_datetimes(column, pa.int64(), time_from_microseconds, format_time)
         case "money":
             return [None if cents is None else decimal_from_cents(cents) for cents in column.to_pylist()]
-        case "inet" | "cidr":
+        case "halfvec":
+            return to_python_values(VECTOR, from_half_column(column))
+        case "inet" | "cidr" | "tid" | "sparsevec":
             return list(format_text_column(type_, column).to_pylist())
         case "matrix":
-            return [None if matrix is None else matrix.copy() for matrix in read_column(column)]
+            return [None if each is None else read_matrix(each).copy() for each in iterate_values(column)]
         case "timetz":
             return [None if key is None else timetz_from_key(key) for key in column.to_pylist()]
         case "timestamp":

@@ -30,7 +30,14 @@ def _decode_column(field: pa.Field, values: pa.ChunkedArray) -> tuple[SqlType, p
     type_ = get_wire_type(int(field.metadata[b"oid"]), int(field.metadata[b"typmod"]))
     if type_.arrow == field.type:
         return type_, values
-    if pa.types.is_decimal(field.type):
-        return exact_numeric(field.type.precision, field.type.scale), values
+    leaf, dimensions = field.type, 0
+    while pa.types.is_list(leaf):
+        leaf, dimensions = leaf.value_type, dimensions + 1
+    is_decimal = pa.types.is_decimal(leaf)
+    kind = exact_numeric(leaf.precision, leaf.scale) if is_decimal else type_.element
+    if kind is not None and kind.arrow == leaf and (dimensions or is_decimal):
+        for _ in range(dimensions):
+            kind = kind.array
+        return kind, values
     type_, parsed = parse_column(type_, values.to_pylist())
     return type_, pa.chunked_array([parsed])

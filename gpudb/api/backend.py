@@ -38,8 +38,8 @@ class Backend(Protocol):
     def describe(self, sql: str, parameters: Sequence[object]) -> tuple[ResultColumn, ...]:
         """Returns the columns of a query without running it."""
 
-    def run(self, sql: str, parameters: Sequence[object], rows: int | None = None, *, many: bool = False) -> Result:
-        """Starts one statement; of a query's rows only the first `rows` may be read. `many` rows may be expected."""
+    def run(self, sql: str, parameters: Sequence[object], rows: int | None = None) -> Result:
+        """Starts one statement; of a query's rows only the first `rows` may be read."""
 
     def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T]) -> T | None:
         """Runs a query of numbers whose rows stay in the memory of this host.
@@ -56,6 +56,9 @@ class Backend(Protocol):
 
     def copy_in(self, sql: str, chunks: Iterable[bytes]) -> str:
         """Runs COPY … FROM STDIN over chunks, cut anywhere; returns its tag."""
+
+    def copy_out(self, sql: str, write: Callable[[bytes], object]) -> str:
+        """Runs COPY … TO STDOUT and hands its data to `write`; returns its tag."""
 
     def register(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> None:
         """Registers an Arrow table (of the types' `SqlType.arrow`) as a relation of this session."""

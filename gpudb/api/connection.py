@@ -15,6 +15,7 @@ import pyarrow as pa
 from gpudb.api.backend import Backend
 from gpudb.api.boundary import get_caller, is_shortened, public
 from gpudb.api.console import find_console, open_browser
+from gpudb.api.finished import FinishedStatement
 from gpudb.api.frames import convert_frame
 from gpudb.api.interrupts import check_interrupt
 from gpudb.api.names import quote_identifier
@@ -24,7 +25,8 @@ from gpudb.api.scope_frames import OtherVariable, find_scope_frames
 from gpudb.api.statement_watch import StatementWatch, is_interactive
 from gpudb.errors import GpudbError, SqlError, UndefinedTable
 from gpudb.session.results import Notice, Result, ResultColumn
-from gpudb.sql.parse.parser import RawStatement, parse
+from gpudb.sql.parse.literal_rows import shorten
+from gpudb.sql.parse.parser import RawStatement, kind, parse
 from gpudb.storage.load.progress import Progress
 
 _COMPOSABLE = "SelectStmt"
@@ -60,14 +62,15 @@ class Connection:
         """Returns a lazy relation of one query (SELECT, VALUES, TABLE, WITH, SHOW, EXPLAIN) with `params` for `$1` ….
 
         A name that is no table here may be a variable of the calling code that holds a frame (see `register`), local
-        or global; it is read whenever the relation runs. `frames` are such tables by name, instead of variables.
-        42601, with a hint, if it is not a single query; its names are resolved when it is used.
+        or global; it is read whenever the relation runs. `frames` are such tables by name, instead of variables. A
+        query's names are resolved when it is used.
+        Any other statement, or a text of several, runs now, as `execute` runs it: the relation has its rows, if it
+        returns some, and prints its command tag.
         """
         statements = self._parse(query)
         if len(statements) != 1 or not _is_query(statements[0]):
-            problem = "one query is expected" if len(statements) != 1 else "this statement is no query"
-            hint = "Statements that change something are run by Connection.execute."
-            raise SqlError.of("syntax_error", problem, hint=hint)
+            done = FinishedStatement(self, self.execute(query, params, frames=frames))
+            return Relation(done, query, tuple(params), composable=False)
         text = statements[0].text
         found = self._find_frames(text, frames)
         return Relation(self, text, tuple(params), composable=statements[0].kind == _COMPOSABLE, frames=found)
@@ -85,7 +88,7 @@ class Connection:
         """
         found = self._find_frames(sql, frames)
         with self._take_turn(sql):
-            if not params and len(self._parse(sql)) > 1:
+            if not params and len(self._parse(shorten(sql))) > 1:
                 with self._register_for_now(found):
                     result = self._run_and_take_notices(lambda: self._backend.script(sql))
                     return self._collect(result)
@@ -98,7 +101,7 @@ class Connection:
         """Returns all rows of one query; a gpudb server sends them as Arrow batches."""
         found = self._find_frames(query, frames)
         with self._take_turn(query):
-            reading = self._start(query, params, frames=found, many=True)
+            reading = self._start(query, params, frames=found)
             with reading:
                 return self._collect(reading.result, list(reading))
 
@@ -204,6 +207,13 @@ class Connection:
         """Runs `COPY … FROM STDIN` over chunks of data, cut anywhere, all or nothing; returns the number of rows."""
         with self._take_turn(sql, interruptible=False):  # Ctrl-C ends the source of the chunks
             tag = self._run_and_take_notices(lambda: self._backend.copy_in(sql, chunks))
+        return int(tag.rpartition(" ")[2])
+
+    @public
+    def copy_to(self, sql: str, write: Callable[[bytes], object]) -> int:
+        """Runs `COPY … TO STDOUT` and hands its data to `write`, cut anywhere; returns the number of rows."""
+        with self._take_turn(sql):
+            tag = self._run_and_take_notices(lambda: self._backend.copy_out(sql, write))
         return int(tag.rpartition(" ")[2])
 
     @public
@@ -370,15 +380,14 @@ class Connection:
         params: Sequence[object],
         rows: int | None = None,
         frames: Mapping[str, object] | None = None,
-        many: bool = False,
     ) -> _Reading:
         if frames:
             with self._register_for_now(frames):
-                return self._start(sql, params, rows, many=many)
+                return self._start(sql, params, rows)
         self.notices = []
         self._rows_read = 0
         try:
-            reading = _Reading(self, self._backend.run(sql, tuple(params), rows, many=many))
+            reading = _Reading(self, self._backend.run(sql, tuple(params), rows))
         finally:
             self.notices = self._backend.take_notices()
         self._reading = weakref.ref(reading)
@@ -398,8 +407,11 @@ class Connection:
 def _is_query(statement: RawStatement) -> bool:
     if statement.kind not in _LAZY:
         return False
+    if statement.kind != _COMPOSABLE:
+        return True
     node = statement.node
-    return statement.kind != _COMPOSABLE or not node.HasField("into_clause")
+    changes = any(kind(each.common_table_expr.ctequery) != "select_stmt" for each in node.with_clause.ctes)
+    return not changes and not node.HasField("into_clause")
 
 
 class _Reading:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -21,13 +24,14 @@ from gpudb.session.database import Database
 from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
 from gpudb.sql.bound import OutputColumn
 from gpudb.storage.load.progress import Progress
-from gpudb.types import SqlType
+from gpudb.types import SqlType, widen
 from gpudb.values import parse_text
 from gpudb.values.matrix import from_numpy
 
 _APPENDED = "rows to append"
 
 _open: dict[Path, tuple[Database, int]] = {}
+_temporary: set[Database] = set()
 _lock = threading.Lock()
 
 
@@ -38,7 +42,9 @@ def acquire(data_dir: Path | None, memory_limit: int | None) -> Database:
     """
     settings = replace(EMBEDDED, memory_limit=memory_limit)
     if data_dir is None:
-        return Database(None, settings)
+        temporary = Database(None, settings)
+        _temporary.add(temporary)
+        return temporary
     key = data_dir.resolve()
     with _lock:
         if key in _open:
@@ -61,7 +67,24 @@ def release(database: Database) -> None:
                     _open[key] = shared, users - 1
                     return
                 del _open[key]
+        _temporary.discard(database)
     database.close()
+
+
+def _close_all() -> None:
+    """Closes what a program has left open at its end: DuckDB's objects do not outlive the interpreter in silence."""
+    left = [*_temporary, *(database for database, _ in _open.values())]
+    for database in left:
+        database.close()
+    if left:
+        # The frames of the error that has ended the program hold them too, and each other.
+        for name in ("last_exc", "last_value", "last_traceback"):
+            if hasattr(sys, name):
+                setattr(sys, name, None)
+        gc.collect()
+
+
+atexit.register(_close_all)
 
 
 class EmbeddedBackend:
@@ -97,7 +120,7 @@ class EmbeddedBackend:
             self.finish(failed=failed)
         return columns or ()
 
-    def run(self, sql: str, parameters: Sequence[object], rows: int | None = None, *, many: bool = False) -> Result:
+    def run(self, sql: str, parameters: Sequence[object], rows: int | None = None) -> Result:
         try:
             prepared = self._prepare(sql, parameters)
             if len(parameters) != len(prepared.parameters):
@@ -124,7 +147,7 @@ class EmbeddedBackend:
             return None
         if is_matrix(value) and type_.name == "matrix":
             return from_numpy(value)
-        return parse_text(type_, format_parameter(value), self.timezone)
+        return parse_text(widen(type_), format_parameter(value), self.timezone)
 
     def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T]) -> T | None:
         return None  # the rows are in this process
@@ -162,6 +185,20 @@ class EmbeddedBackend:
                 result.abort("the data's source failed")
                 raise
             tag = result.finish()
+        return tag
+
+    def copy_out(self, sql: str, write: Callable[[bytes], object]) -> str:
+        tag = ""
+        for result in self._session.run(sql):
+            if not isinstance(result, CopyOut) or tag:
+                result.close()
+                raise SqlError.of("syntax_error", "one COPY … TO STDOUT is expected")
+            try:
+                for payload in result.payloads():
+                    write(payload)
+            finally:
+                result.close()
+            tag = result.tag
         return tag
 
     def register(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> None:

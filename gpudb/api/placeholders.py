@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from gpudb.api.parameters import format_parameter, get_parameter_type
-from gpudb.sql.parse.clause_text import hide_quoted
+from gpudb.errors import GpudbError
+from gpudb.sql.parse.parser import parse
+from gpudb.sql.parse.walk import walk_messages
 
-_PLACEHOLDER = re.compile(r"(?<![\w$])\$(\d+)")
+_PLACEHOLDER = re.compile(rb"\$(\d+)")
+_REMEMBERED = 256
+
+
+class _Place(NamedTuple):
+    """A placeholder of a number, at characters of the query."""
+
+    start: int
+    end: int
+    number: int
 
 
 def shift_parameters(query: str, by: int) -> str:
@@ -16,21 +29,69 @@ def shift_parameters(query: str, by: int) -> str:
     return _replace(query, lambda number: f"${number + by}") if by else query
 
 
-def insert_parameters(query: str, values: Sequence[object]) -> str:
-    """Returns a query with literals in the places of its parameters, of the types that they are sent as."""
+def insert_parameters(query: str, values: Sequence[object]) -> str | None:
+    """Returns a query with literals in the places of its parameters, of the types that they are sent as.
 
-    def insert(number: int) -> str:
-        return _format_literal(values[number - 1]) if 0 < number <= len(values) else f"${number}"
+    None if a literal would mean something else than a parameter, or if their numbers differ.
+    """
+    if not values:
+        return query
+    if {place.number for place in _find_places(query)} != set(range(1, len(values) + 1)):
+        return None
+    if not all(map(_is_plain, values)):
+        return None
+    return _replace(query, lambda number: _format_literal(values[number - 1]))
 
-    return _replace(query, insert) if values else query
+
+def restore_position(query: str, values: Sequence[object], position: int) -> int:
+    """Returns the position (from 1) in a query for one in what `insert_parameters` makes of it."""
+    moved = 0
+    for place in _find_places(query) if values else ():
+        start, length = place.start + moved, len(_format_literal(values[place.number - 1]))
+        if position <= start:
+            break
+        if position <= start + length:
+            return place.start + 1
+        moved += length - (place.end - place.start)
+    return position - moved
+
+
+@lru_cache(_REMEMBERED)
+def _find_places(query: str) -> tuple[_Place, ...]:
+    """Returns the placeholders in order, as PostgreSQL's grammar finds them; none in a text that it rejects."""
+    if "$" not in query:
+        return ()
+    try:
+        statements = parse(query)
+    except GpudbError:
+        return ()  # running it raises the error
+    text = query.encode()
+    found = set()
+    for statement in statements:
+        for message in walk_messages(statement.node):
+            if message.DESCRIPTOR.name == "ParamRef" and message.number:
+                match = _PLACEHOLDER.match(text, message.location)
+                if match is not None and int(match[1]) == message.number:
+                    start = len(text[: match.start()].decode())
+                    found.add(_Place(start, start + len(match[0]), message.number))
+    return tuple(sorted(found))
 
 
 def _replace(query: str, make: Callable[[int], str]) -> str:
-    hidden, made, done = hide_quoted(query), "", 0
-    for match in _PLACEHOLDER.finditer(hidden):
-        made += query[done : match.start()] + make(int(match[1]))
-        done = match.end()
+    made, done = "", 0
+    for place in _find_places(query):
+        made += query[done : place.start] + make(place.number)
+        done = place.end
     return made + query[done:]
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a literal is what the parameter would be; psycopg may send other types too, and no text has a NUL."""
+    try:
+        get_parameter_type(value)
+    except GpudbError:
+        return False
+    return not (isinstance(value, str) and "\0" in value)
 
 
 def _format_literal(value: object) -> str:
@@ -38,4 +99,4 @@ def _format_literal(value: object) -> str:
         return "NULL"
     quoted = format_parameter(value).replace("'", "''")
     kind = get_parameter_type(value)
-    return f"'{quoted}'" if kind is None else f"'{quoted}'::{kind}"
+    return f"('{quoted}')" if kind is None else f"(CAST('{quoted}' AS {kind}))"

@@ -108,15 +108,21 @@ class Relation(ArrayMethods):
 
     @property
     @public
+    def fields(self) -> tuple[ResultColumn, ...]:
+        """The columns' names and types. The query is bound but not run: 42P01, 42703 … if it is invalid."""
+        return self._connection.describe(self._query, self._params, frames=self._frames)
+
+    @property
+    @public
     def columns(self) -> tuple[str, ...]:
-        """The columns' names. The query is bound but not run: 42P01, 42703 … if it is invalid."""
-        return tuple(field.name for field in self._connection.describe(self._query, self._params, frames=self._frames))
+        """The columns' names (see `fields`)."""
+        return tuple(field.name for field in self.fields)
 
     @property
     @public
     def types(self) -> tuple[SqlType, ...]:
         """The columns' SQL types; `str` of one is PostgreSQL's name for it."""
-        return tuple(field.type for field in self._connection.describe(self._query, self._params, frames=self._frames))
+        return tuple(field.type for field in self.fields)
 
     @public
     def explain(self, analyze: bool = False) -> str:
@@ -138,7 +144,7 @@ class Relation(ArrayMethods):
         return rows
 
     def _iterate(self, ahead: list[list[Row]]) -> Generator[Row]:
-        yield from ahead.pop() if ahead else self._connection.stream(self._query, self._params, frames=self._frames)
+        yield from ahead.pop() if ahead else self._stream()
 
     @public
     def __len__(self) -> int:
@@ -152,8 +158,11 @@ class Relation(ArrayMethods):
             unread = rows()
             if unread is not None and getgeneratorstate(unread) == GEN_CREATED:
                 if not ahead:
-                    ahead.append(list(self._connection.stream(self._query, self._params, frames=self._frames)))
+                    ahead.append(list(self._stream()))
                 return len(ahead[0])
+        return self._count()
+
+    def _count(self) -> int:
         if not self._composable:
             return len(self._rows())
         row = self._wrap("", "count(*)").fetchone()
@@ -170,7 +179,7 @@ class Relation(ArrayMethods):
     @public
     def head(self, rows: int = SHOWN_ROWS) -> Rows:
         """Returns the first rows; the query is then abandoned."""
-        return self._connection.head(self._query, self._params, rows, frames=self._frames).head(rows)
+        return self._head(rows).head(rows)
 
     @public
     def fetchall(self) -> list[Row]:
@@ -180,7 +189,7 @@ class Relation(ArrayMethods):
     @public
     def fetchone(self) -> Row | None:
         """Returns the first row; None if there is none."""
-        return self._connection.head(self._query, self._params, 1, frames=self._frames).fetchone()
+        return self._head(1).fetchone()
 
     @public
     def arrow(self) -> pa.Table:
@@ -215,7 +224,7 @@ class Relation(ArrayMethods):
         """Returns the same rows as numbers that arrays can hold: decimals are converted where the query runs."""
         from gpudb.api.arrays.columns import select_numbers
 
-        expressions = select_numbers(self._connection.describe(self._query, self._params, frames=self._frames))
+        expressions = select_numbers(self.fields)
         return self if expressions is None else self.select(*expressions)
 
     def _share(self, read: Callable[[str], _T]) -> _T | None:
@@ -254,8 +263,17 @@ class Relation(ArrayMethods):
         sys.stdout.write(self._format(rows) + "\n")
 
     def _format(self, rows: int) -> str:
-        found = self._connection.head(self._query, self._params, rows + 1, frames=self._frames)
+        found = self._head(rows + 1)
+        if not found.gives_rows:
+            return found.tag
         return format_aligned(found.fields, list(islice(found.texts(), rows)), more=len(found) > rows)
+
+    def _head(self, rows: int) -> Rows:
+        """Returns at least the first rows."""
+        return self._connection.head(self._query, self._params, rows, frames=self._frames)
+
+    def _stream(self) -> Iterator[Row]:
+        return self._connection.stream(self._query, self._params, frames=self._frames)
 
     def _rows(self) -> Rows:
         return self._connection.fetch(self._query, self._params, frames=self._frames)
@@ -315,16 +333,15 @@ class Relation(ArrayMethods):
 
         if other._connection is not self._connection:
             raise ValueError("the relations belong to different connections")
-        if not self._composable or not other._composable:
-            raise FeatureNotSupported("only a query can be used within another")
+        here, there = self._get_source(), other._get_source()
         options = AsofOptions(on, by, available_at, tolerance, forward, strict, inner, suffix)
-        right = shift_parameters(other._query, len(self._params))
-        text = build_asof_join((self._query, self.columns), (right, other.columns), options)
-        for name in self._frames.keys() & other._frames.keys():
-            if self._frames[name] is not other._frames[name]:
+        right = shift_parameters(there._query, len(here._params))
+        text = build_asof_join((here._query, self.columns), (right, other.columns), options)
+        for name in here._frames.keys() & there._frames.keys():
+            if here._frames[name] is not there._frames[name]:
                 raise ValueError(f'"{name}" is a different frame in each of the relations')
-        frames = {**self._frames, **other._frames}
-        return Relation(self._connection, text, (*self._params, *other._params), frames=frames)
+        frames = {**here._frames, **there._frames}
+        return Relation(self._connection, text, (*here._params, *there._params), frames=frames)
 
     @public
     def describe(self) -> Relation:
@@ -335,9 +352,8 @@ class Relation(ArrayMethods):
         """
         from gpudb.api.summary import build_summary
 
-        self._wrap("")
-        fields = self._connection.describe(self._query, self._params, frames=self._frames)
-        return Relation(self._connection, build_summary(self._query, fields), self._params, frames=self._frames)
+        source = self._get_source()
+        return source._follow(build_summary(source._query, self.fields))
 
     @public
     def __getitem__(self, key: str | Sequence[str] | slice) -> Relation:
@@ -361,10 +377,18 @@ class Relation(ArrayMethods):
         raise TypeError(f"columns are selected by name and rows by a slice, not by {key!r}")
 
     def _wrap(self, clause: str, columns: str = "*") -> Relation:
+        source = self._get_source()
+        # The line break ends a comment at the query's end.
+        return source._follow(f"SELECT {columns} FROM (\n{source._query}\n) AS relation {clause}".rstrip())
+
+    def _get_source(self) -> Relation:
+        """Returns the relation whose query others are built around; 0A000 if it can be part of none."""
         if not self._composable:
             raise FeatureNotSupported("only a query can be used within another")
-        # The line break ends a comment at the query's end.
-        text = f"SELECT {columns} FROM (\n{self._query}\n) AS relation {clause}".rstrip()
+        return self
+
+    def _follow(self, text: str) -> Relation:
+        """Returns the relation of another query of the same parameters and frames."""
         return Relation(self._connection, text, self._params, frames=self._frames)
 
     def __repr__(self) -> str:
@@ -382,10 +406,12 @@ class Relation(ArrayMethods):
         printer.text(str(self))
 
     @public
-    def _repr_html_(self) -> str:
-        """The first rows, their types and the count of all, for notebooks."""
-        rows = self._connection.head(self._query, self._params, SHOWN_ROWS + 1, frames=self._frames)
-        return rows.head(SHOWN_ROWS).to_html(len(rows) if len(rows) <= SHOWN_ROWS else len(self))
+    def _repr_html_(self) -> str | None:
+        """The first rows, their types and the count of all, for notebooks; None for a statement without rows."""
+        rows = self._head(SHOWN_ROWS + 1)
+        if not rows.gives_rows:
+            return None
+        return rows.head(SHOWN_ROWS).to_html(len(rows) if len(rows) <= SHOWN_ROWS else self._count())
 
     # ---- for features and models
 
@@ -401,5 +427,5 @@ class Relation(ArrayMethods):
 
     def derive(self, build: Callable[[str, Sequence[object]], str]) -> Relation:
         """Returns the relation of the query that `build` makes of this one's text and parameters."""
-        self._wrap("")
-        return Relation(self._connection, build(self._query, self._params), self._params, frames=self._frames)
+        source = self._get_source()
+        return source._follow(build(source._query, source._params))

@@ -16,12 +16,12 @@ from gpudb import errors
 from gpudb.api.arrow_stream import decode_stream
 from gpudb.api.backend import T, make_copy_error
 from gpudb.api.names import format_column_definitions, quote_identifier
-from gpudb.api.placeholders import insert_parameters
+from gpudb.api.placeholders import insert_parameters, restore_position
+from gpudb.api.statement_facts import find_query
 from gpudb.api.text_columns import parse_column
 from gpudb.api.wire_types import get_wire_type
 from gpudb.errors import FeatureNotSupported, GpudbError, OutOfMemory, SqlError, sqlstates
 from gpudb.session.results import Notice, Result, ResultColumn
-from gpudb.sql.parse.parser import parse
 from gpudb.storage.load.progress import Progress
 from gpudb.types import SqlType
 from gpudb.values import Interval
@@ -133,13 +133,18 @@ class RemoteBackend:
                     raise self._psycopg.errors.error_from_result(result, encoding="utf-8")
         return _get_columns(result_)
 
-    def run(self, sql: str, parameters: Sequence[object], rows: int | None = None, *, many: bool = False) -> Result:
-        if rows is not None and _is_select(sql):
-            # psycopg receives a result whole
-            with _shift_positions(_BEFORE):
-                return self.run(f"{_BEFORE}{sql}\n) AS first_rows LIMIT {rows}", parameters)
-        if many and _is_select(sql, with_columns=True) and self._sends_arrow:
-            return self._fetch_arrow(sql, parameters)
+    def run(self, sql: str, parameters: Sequence[object], rows: int | None = None) -> Result:
+        query = find_query(sql)
+        if query is not None and rows is not None:
+            # A result is received whole
+            with _shift_positions(query.start - len(_BEFORE)):
+                return self.run(f"{_BEFORE}{query.text}\n) AS first_rows LIMIT {rows}", parameters)
+        if query is not None and query.is_bulk and self._sends_arrow:
+            with _shift_positions(query.start):
+                sent = self._copy_out(query.text, parameters, "arrow")
+            if sent is not None:
+                columns, batches = decode_stream(sent)
+                return Result("SELECT", columns, iter(batches))
         cursor = self._connection.cursor()
         with self._translate_errors():
             if parameters:
@@ -157,28 +162,33 @@ class RemoteBackend:
             self._is_gpudb = "(gpudb)" in version
         return bool(self._is_gpudb)
 
-    def _fetch_arrow(self, sql: str, parameters: Sequence[object]) -> Result:
-        """Returns a query's whole result, which the server sends as an Arrow stream."""
-        columns, batches = decode_stream(self._copy_out(sql, parameters, "arrow"))
-        return Result("SELECT", columns, iter(batches))
-
-    def _copy_out(self, sql: str, parameters: Sequence[object], form: str) -> bytes:
-        """Returns what COPY makes of a query in a format."""
-        statement = f"{_COPY_BEFORE}{insert_parameters(sql, parameters)}\n) TO STDOUT (FORMAT {form})"
-        with (
-            _shift_positions(_COPY_BEFORE),
-            self._translate_errors(),
-            self._connection.cursor().copy(statement) as copy,
-        ):
-            return b"".join(copy)
+    def _copy_out(self, sql: str, parameters: Sequence[object], form: str) -> bytes | None:
+        """Returns what COPY makes of a query in a format; None if the parameters cannot be literals."""
+        text = insert_parameters(sql, parameters)
+        if text is None:
+            return None
+        statement = f"{_COPY_BEFORE}{text}\n) TO STDOUT (FORMAT {form})"
+        try:
+            with (
+                _shift_positions(-len(_COPY_BEFORE)),
+                self._translate_errors(),
+                self._connection.cursor().copy(statement) as copy,
+            ):
+                return b"".join(copy)
+        except GpudbError as error:
+            if error.position:
+                error.position = restore_position(sql, parameters, error.position)
+            raise
 
     def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T]) -> T | None:
-        if self._has_no_workers or not self._is_near or not _is_select(sql, with_columns=True) or not self._sends_arrow:
+        query = find_query(sql)
+        if query is None or not query.is_bulk or self._has_no_workers or not self._is_near or not self._sends_arrow:
             return None
         try:
             # A savepoint within a transaction: the server may decline.
             with self._translate_errors(), self._connection.transaction():
-                return read(self._copy_out(sql, parameters, "memory").decode())
+                sent = self._copy_out(query.text, parameters, "memory")
+                return None if sent is None else read(sent.decode())
         except FeatureNotSupported as error:
             self._has_no_workers = "there are none" in error.message
             return None
@@ -226,6 +236,13 @@ class RemoteBackend:
             for chunk in chunks:
                 copy.write(chunk)
         return cursor.statusmessage or ""
+
+    def copy_out(self, sql: str, write: Callable[[bytes], object]) -> str:
+        cursor = self._connection.cursor()
+        with self._translate_errors(), cursor.copy(sql) as copy:
+            for chunk in copy:
+                write(bytes(chunk))
+        return f"COPY {cursor.rowcount}"
 
     def register(self, name: str, table: pa.Table, types: Sequence[SqlType]) -> None:
         with self._translate_errors(), self._connection.transaction():
@@ -352,22 +369,14 @@ _COPY_BEFORE = "COPY (\n"
 
 
 @contextmanager
-def _shift_positions(before: str) -> Iterator[None]:
-    """A block whose errors are told at their position in the text that follows `before`."""
+def _shift_positions(by: int) -> Iterator[None]:
+    """A block whose errors are told at their position in another text, where it is greater by so many characters."""
     try:
         yield
     except GpudbError as error:
         if error.position:
-            error.position -= len(before)
+            error.position += by
         raise
-
-
-def _is_select(sql: str, *, with_columns: bool = False) -> bool:
-    (statement, *others) = parse(sql)
-    if others or statement.kind != "SelectStmt" or statement.node.HasField("into_clause"):
-        return False
-    node = statement.node
-    return not with_columns or bool(node.target_list or node.values_lists or node.HasField("larg"))
 
 
 def iterate_csv(table: pa.Table, types: Sequence[SqlType]) -> Iterator[bytes]:

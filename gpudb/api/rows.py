@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from gpudb.api.arrow import to_public_arrow, to_python_values
 from gpudb.api.boundary import public
+from gpudb.distribution import render_install
 from gpudb.errors import SqlError
 from gpudb.session.results import ResultColumn
 from gpudb.types import SqlType
@@ -120,7 +121,7 @@ class Rows:
         try:
             import pandas as pd
         except ImportError as error:
-            message = "a pandas frame needs pandas, which is not installed: pip install 'gpudb[pandas]'"
+            message = f"a pandas frame needs pandas, which is not installed: {render_install('pandas')}"
             raise ImportError(message, name="pandas") from error
         table = self.arrow()
         _check_years(table)

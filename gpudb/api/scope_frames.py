@@ -13,6 +13,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.api.frames import is_frame
 from gpudb.errors import GpudbError
+from gpudb.sql.parse.literal_rows import shorten
 from gpudb.sql.parse.parser import RawStatement, parse
 
 _READING = frozenset("SelectStmt InsertStmt UpdateStmt DeleteStmt MergeStmt CopyStmt ExplainStmt".split())
@@ -68,7 +69,7 @@ def _names(sql: str) -> tuple[tuple[str, str], ...]:
 def _find_names(sql: str) -> tuple[tuple[str, str], ...]:
     """Returns the tables without a schema that statements read: their names, and as they are written."""
     try:
-        statements = parse(sql)
+        statements = parse(shorten(sql))
     except GpudbError:
         return ()  # running it raises the error
     return tuple(dict.fromkeys(name for statement in statements for name in _iter_names(statement)))

@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.errors import FeatureNotSupported
-from gpudb.types import MAX_DIGITS, SqlType, exact_numeric
+from gpudb.types import MAX_DIGITS, SqlType, exact_numeric, widen
+from gpudb.types.facts import GEOMETRIC
 from gpudb.values import Interval, parse_text
 from gpudb.values.array import parse_array
 from gpudb.values.arrow_columns import to_arrow_array
 from gpudb.values.calendar import days_from_date, microseconds_from_time, microseconds_from_timestamp
+from gpudb.values.half_vectors import parse_half_vector_column
 from gpudb.values.vectors import parse_vector_column
 
 Texts = Sequence[str | None]
@@ -38,11 +39,17 @@ def parse_column(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
             return type_, strings.cast(type_.arrow)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return type_, slow(type_, texts)
-    if type_.subtype is not None or type_.range_type is not None or type_.name in {"timetz", "money", "inet", "cidr"}:
+    if (
+        type_.subtype is not None
+        or type_.range_type is not None
+        or type_.name in {"timetz", "tid", "money", "inet", "cidr"}
+    ):
         return type_, to_arrow_array(type_, [None if text is None else parse_text(type_, text) for text in texts])
     if type_.name == "vector":
         return type_, parse_vector_column(type_, strings)
-    if type_.name in {"bytea", "matrix"}:
+    if type_.name == "halfvec":
+        return type_, parse_half_vector_column(type_, strings)
+    if type_.name in {"bytea", "matrix", "sparsevec", *GEOMETRIC}:
         values = [None if text is None else parse_text(type_, text) for text in texts]
         return type_, pa.array(values, type_.arrow)
     if type_.name == "bpchar":
@@ -52,6 +59,8 @@ def parse_column(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
 
 def _parse_numerics(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
     strings = pa.array(texts, pa.string())
+    if type_.wide:
+        return type_, to_arrow_array(type_, [None if text is None else parse_text(type_, text) for text in texts])
     try:
         if not type_.is_carried:
             return type_, strings.cast(type_.arrow)
@@ -61,9 +70,8 @@ def _parse_numerics(type_: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
         decimal_type = pa.decimal128(*kind.numeric_digits)
         values = [strings.cast(decimal_type), scales.cast(pa.int8())]
         return kind, pa.StructArray.from_arrays(values, fields=list(kind.arrow), mask=strings.is_null())
-    except pa.ArrowInvalid as error:
-        message = f"a numeric is NaN, infinite or beyond {MAX_DIGITS} digits: {error}"
-        raise FeatureNotSupported(message, hint="Cast it to double precision or text.") from None
+    except pa.ArrowInvalid:
+        return _parse_numerics(widen(type_), texts)
 
 
 def _count_digits(strings: pa.StringArray) -> tuple[pa.Array, pa.Array]:
@@ -76,7 +84,7 @@ def _count_digits(strings: pa.StringArray) -> tuple[pa.Array, pa.Array]:
 
 
 def _parse_arrays(element: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
-    rows = [None if text is None else parse_array(text, lambda item: item) for text in texts]
+    rows = [None if text is None else parse_array(text, lambda item: item, element.delimiter) for text in texts]
     leaves: list[str | None] = []
     for row in rows:
         _collect_leaves(row or [], leaves)
@@ -94,7 +102,8 @@ def _parse_arrays(element: SqlType, texts: Texts) -> tuple[SqlType, pa.Array]:
         level = below
     for offsets, missing in reversed(layers):
         values = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, mask=pa.array(missing, pa.bool_()))
-    return kind.array, values
+        kind = kind.array
+    return kind, values
 
 
 def _collect_leaves(row: list[Any], leaves: list[str | None]) -> None:

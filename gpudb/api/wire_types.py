@@ -5,7 +5,9 @@ from __future__ import annotations
 from gpudb.errors import UndefinedObject
 from gpudb.types import TEXT, SqlType, type_by_oid
 
-_MODIFIED = frozenset("numeric varchar bpchar bit varbit time timetz timestamp timestamptz vector".split())
+_MODIFIED = frozenset(
+    "numeric varchar bpchar bit varbit time timetz timestamp timestamptz vector halfvec sparsevec".split()
+)
 
 
 def get_wire_type(oid: int, modifier: int) -> SqlType:

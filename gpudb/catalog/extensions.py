@@ -40,6 +40,7 @@ class Extension:
 
 
 _AVAILABLE = (
+    AvailableExtension("btree_gist", "1.7", "support for indexing common datatypes in GiST"),
     AvailableExtension(
         "pg_stat_statements", "1.10", "track planning and execution statistics of all SQL statements executed"
     ),

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from gpudb.catalog.copies import copy_with
 from gpudb.catalog.documents import Document
 from gpudb.catalog.extensions import Extension
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer, UserMapping
 from gpudb.catalog.languages import Language
+from gpudb.catalog.large_objects import LargeObject
 from gpudb.catalog.relations import Relation, Sequence, View
 from gpudb.catalog.resource_groups import ResourceGroup
 from gpudb.catalog.roles import DefaultAcl, Membership, Role
@@ -111,6 +113,7 @@ CatalogObject = (
     | DefaultAcl
     | ResourceGroup
     | Document
+    | LargeObject
 )
 Item = TypeVar("Item", bound=CatalogObject)
 
@@ -133,6 +136,7 @@ COLLECTIONS: Mapping[type[object], str] = {
     DefaultAcl: "default_acls",
     ResourceGroup: "resource_groups",
     Document: "documents",
+    LargeObject: "large_objects",
 }
 """The mapping of a catalog in which an object is, under its `key`, by the object's class."""
 
@@ -164,6 +168,7 @@ class Catalog:
     default_acls: Mapping[str, DefaultAcl] = field(default_factory=lambda: MappingProxyType({}))
     resource_groups: Mapping[str, ResourceGroup] = field(default_factory=lambda: MappingProxyType({}))
     documents: Mapping[str, Document] = field(default_factory=lambda: MappingProxyType({}))
+    large_objects: Mapping[str, LargeObject] = field(default_factory=lambda: MappingProxyType({}))
     database: str = FIRST_DATABASE
     snapshots: Mapping[int, tuple[TableSnapshot, ...]] = field(
         default_factory=lambda: MappingProxyType({}), compare=False, repr=False
@@ -210,7 +215,7 @@ class Catalog:
 
     def _replace(self, kind: str, items: dict[Any, CatalogObject]) -> Catalog:
         collection: Any = MappingProxyType(items)
-        return replace(self, **{kind: collection})
+        return copy_with(self, **{kind: collection})
 
     def find_type(self, name: str, search_path: tuple[str, ...]) -> TypeDefinition | None:
         """Returns the first user-defined type with a name on the search path."""

@@ -1,9 +1,10 @@
-"""The tables that keep trained models: only the statements on models make, fill and drop them."""
+"""The tables that keep trained models and large objects, which no other statement makes, fills or drops."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from gpudb.catalog.large_objects import CONTENT_NAME
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.relations import Relation
@@ -17,7 +18,7 @@ def make_content_error(name: str) -> SqlError:
 
 
 def check_definitions(before: Catalog, after: Catalog) -> None:
-    """42501 if a model's table has another definition than before, or is dropped while the model lives.
+    """42501 if such a table has another definition than before, or is dropped while its model lives.
 
     Its owner, privileges, comment and statistics may change.
     """
@@ -27,7 +28,9 @@ def check_definitions(before: Catalog, after: Catalog) -> None:
         new = after.relations.get(key)
         if key[0] != CONTENT_SCHEMA or new is old:
             continue
-        in_use = any(each.model is not None and each.model.content == old.oid for each in after.routines.values())
+        in_use = old.name == CONTENT_NAME or any(
+            each.model is not None and each.model.content == old.oid for each in after.routines.values()
+        )
         if (in_use and new is None) or (new is not None and _strip(new) != _strip(old)):
             message = f'permission denied: "{old.name}" is a system catalog'
             raise SqlError.of("insufficient_privilege", message)

@@ -16,7 +16,17 @@ from gpudb.catalog.relations import View
 from gpudb.catalog.tables import Table
 
 _WHOLE = ("roles", "memberships", "default_acls")
-_SECURED = ("relations", "schemas", "routines", "types", "wrappers", "servers", "languages", "databases")
+_SECURED = (
+    "relations",
+    "schemas",
+    "routines",
+    "types",
+    "wrappers",
+    "servers",
+    "languages",
+    "databases",
+    "large_objects",
+)
 _MISSING = object()
 
 

@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from gpudb.catalog.lazy_files import DerivedFiles, LazyFiles
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.partitions import PartitionTree
-from gpudb.catalog.tables import Table
+from gpudb.catalog.tables import DataFile, ForeignKey, Table
 from gpudb.lru import LruCache
 
 Children = Mapping[int, Sequence[Table]]
@@ -47,6 +48,29 @@ def find_root(catalog: Catalog, table: Table) -> Table:
     return table
 
 
+def list_ancestors(catalog: Catalog, table: Table) -> tuple[Table, ...]:
+    """Returns the partitioned tables of which a table is a partition, the nearest first."""
+    found: list[Table] = []
+    while table.partition_bound is not None:
+        parent = catalog.find_relation_by_oid(table.partition_bound.parent)
+        if not isinstance(parent, Table):
+            break
+        found.append(parent)
+        table = parent
+    return tuple(found)
+
+
+def find_inherited_key(catalog: Catalog, table: Table, foreign: ForeignKey) -> ForeignKey | None:
+    """Returns the foreign key of a partitioned table that one of its partition is a copy of; None if it is none."""
+    parents = list_ancestors(catalog, table)[:1]
+    return next((each for parent in parents for each in parent.foreign_keys if is_same_key(each, foreign)), None)
+
+
+def is_same_key(one: ForeignKey, other: ForeignKey) -> bool:
+    """Returns whether two foreign keys require the same, whatever their names are."""
+    return replace(one, oid=0, name="", comment=None) == replace(other, oid=0, name="", comment=None)
+
+
 def assemble(catalog: Catalog, table: Table) -> Table:
     """Returns a partitioned table with its `tree` and the files of its partitions; any other table unchanged.
 
@@ -60,9 +84,13 @@ def assemble(catalog: Catalog, table: Table) -> Table:
     if known is not None and known[0] is table and len(known[1]) == len(below):
         if all(one is other for one, other in zip(known[1], below, strict=True)):
             return known[2]
-    files = tuple(
-        replace(file, partition=each.oid) for each in below if each.partitioned_by is None for file in each.files
-    )
+    leaves = [each for each in below if each.partitioned_by is None]
+
+    def collect() -> tuple[DataFile, ...]:
+        return tuple(replace(file, partition=each.oid) for each in leaves for file in each.files)
+
+    waits = any(isinstance(each.files, LazyFiles) and not each.files.is_made for each in leaves)
+    files = DerivedFiles(collect) if waits else collect()
     assembled = replace(table, files=files, tree=_build_tree(children, table))
     _ASSEMBLED.put(table.oid, (table, below, assembled))
     return assembled

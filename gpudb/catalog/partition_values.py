@@ -13,6 +13,7 @@ from gpudb.catalog.partitions import Datum
 from gpudb.types import SqlType
 from gpudb.types.facts import INTEGERS
 from gpudb.values.calendar import days_from_date, microseconds_from_timestamp
+from gpudb.values.wide_numerics import normalize
 
 DAYS = frozenset({"date"})
 TIMES = frozenset({"timestamp", "timestamptz"})
@@ -38,7 +39,7 @@ def read_value(type: SqlType, text: str) -> Any:
     if type.name in TIMES:
         return microseconds_from_timestamp(text)
     if type.name == "numeric":
-        return Decimal(text)
+        return normalize(Decimal(text))
     return text == "t" if type.name == "bool" else text
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer
 from gpudb.catalog.languages import Language
+from gpudb.catalog.large_objects import LargeObject
 from gpudb.catalog.model import BOOTSTRAP_ROLE_OID, Catalog, Database, Schema
 from gpudb.catalog.predefined_roles import DATABASE_OWNER
 from gpudb.catalog.relations import Relation, Sequence, View
@@ -16,7 +17,17 @@ from gpudb.catalog.tables import Table
 from gpudb.catalog.user_types import TypeDefinition
 from gpudb.values.acl import Acl, make_default_acl, rename_role
 
-SecuredObject = Relation | Schema | Routine | TypeDefinition | Database | ForeignDataWrapper | ForeignServer | Language
+SecuredObject = (
+    Relation
+    | Schema
+    | Routine
+    | TypeDefinition
+    | Database
+    | ForeignDataWrapper
+    | ForeignServer
+    | Language
+    | LargeObject
+)
 
 _PUBLIC_SCHEMA = 2200
 
@@ -47,6 +58,8 @@ def get_kind(found: SecuredObject) -> str:
             return "foreign server"
         case Language():
             return "language"
+        case LargeObject():
+            return "large object"
 
 
 def describe_kind(found: SecuredObject) -> str:
@@ -104,6 +117,7 @@ def list_secured_objects(catalog: Catalog) -> Iterator[SecuredObject]:
     yield from catalog.wrappers.values()
     yield from catalog.servers.values()
     yield from catalog.languages.values()
+    yield from catalog.large_objects.values()
     yield from catalog.databases.values()
 
 

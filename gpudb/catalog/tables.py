@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
+from gpudb.catalog.copies import copy_with
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.partitions import PartitionBound, PartitionKey, PartitionTree
 from gpudb.catalog.policies import Policy
+from gpudb.catalog.postgres import oids
 from gpudb.catalog.triggers import Trigger
 from gpudb.errors import GpudbError
 from gpudb.types import SqlType
@@ -158,27 +160,16 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Unique:
-    """A UNIQUE constraint, or a unique index (`index`): no two rows have the same `columns`.
-
-    NULLs are distinct unless `nulls_distinct` is false.
-    """
-
-    oid: int
-    name: str
-    columns: tuple[str, ...]
-    nulls_distinct: bool = True
-    index: bool = False
-    comment: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class IndexKey:
-    """A key of an index: a column, or '' and an expression; with the name of its operator class, if it has one."""
+    """A key of an index: a column, or '' and an expression; with the name of its operator class, if it has one.
+
+    `type` is the expression's, if it is known.
+    """
 
     column: str
     expression: str = ""
     operator_class: str = ""
+    type: SqlType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +180,38 @@ class IndexDetails:
     included: tuple[str, ...] = ()
     storage: tuple[str, ...] = ()
     predicate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """A UNIQUE constraint, or a unique index (`index`): no two rows have the same `columns`.
+
+    NULLs are distinct unless `nulls_distinct` is false. An index with expressions or a predicate has `details`, is no
+    key of all rows, and its `columns` are all that it reads. `options` are as those of `Index`. A `deferrable`
+    constraint can be checked at the end of the transaction; a `deferred` one is by default.
+    """
+
+    oid: int
+    name: str
+    columns: tuple[str, ...]
+    nulls_distinct: bool = True
+    index: bool = False
+    comment: str | None = None
+    details: IndexDetails | None = None
+    options: tuple[int, ...] = ()
+    deferrable: bool = False
+    deferred: bool = False
+
+    @property
+    def has_expressions(self) -> bool:
+        """Whether it is on expressions, or on some of the rows."""
+        details = self.details
+        return details is not None and bool(details.predicate or any(key.expression for key in details.keys))
+
+    @property
+    def is_key(self) -> bool:
+        """Whether no two rows of the table ever have the same `columns`, which are columns alone."""
+        return not self.deferrable and not self.has_expressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +255,26 @@ class ForeignKey:
     deferred: bool = False
 
 
-Constraint = Check | Unique | Index | ForeignKey
+@dataclass(frozen=True, slots=True)
+class Exclude:
+    """An exclusion constraint: of no two rows that fulfil `predicate` do all `operators` hold between their `keys`.
+
+    `columns` are all that it reads; `method` is its index's.
+    """
+
+    oid: int
+    name: str
+    columns: tuple[str, ...]
+    keys: tuple[IndexKey, ...]
+    operators: tuple[str, ...]
+    method: str = "gist"
+    predicate: str = ""
+    deferrable: bool = False
+    deferred: bool = False
+    comment: str | None = None
+
+
+Constraint = Check | Unique | Index | ForeignKey | Exclude
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +284,31 @@ class Key:
     name: str
     columns: tuple[str, ...]
     nulls_distinct: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A rule about pairs of rows: of no two that fulfil `predicate` do all `operators` hold between their `keys`.
+
+    What an exclusion constraint requires, and a key (`is_unique`, by the operator =) that is on expressions or some of
+    the rows, or `deferrable`. `columns` are those that it reads. NULLs are equal unless `nulls_distinct`.
+    """
+
+    oid: int
+    name: str
+    keys: tuple[IndexKey, ...]
+    operators: tuple[str, ...]
+    columns: tuple[str, ...]
+    predicate: str = ""
+    nulls_distinct: bool = True
+    is_unique: bool = True
+    deferrable: bool = False
+    deferred: bool = False
+
+    @property
+    def requirement(self) -> tuple[object, ...]:
+        """What it requires of rows, whatever its name is."""
+        return self.keys, self.operators, self.predicate, self.nulls_distinct
 
 
 class UnreadableFiles(tuple[DataFile, ...]):
@@ -289,7 +356,7 @@ class Table:
     read it those of its partitions and a `tree` (`partition_trees.assemble`). A partition of another table has a
     `partition_bound`, and its columns have the field ids of that table's.
     `policies` are in the order of their names; with `row_security` they apply to all roles but the owner, and with
-    `forces_row_security` to the owner too.
+    `forces_row_security` to the owner too. A primary key may be deferrable and deferred, as a `Unique` may.
     """
 
     oid: int
@@ -322,12 +389,18 @@ class Table:
     policies: tuple[Policy, ...] = ()
     row_security: bool = False
     forces_row_security: bool = False
+    primary_key_deferrable: bool = False
+    primary_key_deferred: bool = False
     tree: PartitionTree | None = field(default=None, compare=False, repr=False)
 
     @property
     def key(self) -> tuple[str, str]:
         """The key in `Catalog.relations`: schema and name."""
         return self.schema, self.name
+
+    def with_files(self, files: tuple[DataFile, ...]) -> Table:
+        """Returns the table with other files, which each statement that changes its rows makes."""
+        return copy_with(self, files=files)
 
     @property
     def is_elsewhere(self) -> bool:
@@ -374,14 +447,48 @@ class Table:
     @property
     def keys(self) -> tuple[Key, ...]:
         """The table's keys: the primary key first, then unique constraints in order of creation."""
-        first = (Key(self.key_name, self.primary_key),) if self.primary_key else ()
-        rest = (Key(c.name, c.columns, c.nulls_distinct) for c in self.constraints if isinstance(c, Unique))
+        is_key = self.primary_key and not self.primary_key_deferrable
+        first = (Key(self.key_name, self.primary_key),) if is_key else ()
+        rest = (
+            Key(c.name, c.columns, c.nulls_distinct) for c in self.constraints if isinstance(c, Unique) and c.is_key
+        )
         return (*first, *rest)
+
+    @property
+    def exclusions(self) -> tuple[Exclusion, ...]:
+        """What its exclusion constraints require, and its keys that are not `keys`; in order of creation."""
+        found: list[Exclusion] = []
+        if self.primary_key and self.primary_key_deferrable:
+            primary = Unique(oids.constraint(self.oid), self.key_name, self.primary_key)
+            found.append(_exclude_equal(replace(primary, deferrable=True, deferred=self.primary_key_deferred)))
+        for each in self.constraints:
+            if isinstance(each, Exclude):
+                found.append(
+                    Exclusion(
+                        each.oid,
+                        each.name,
+                        each.keys,
+                        each.operators,
+                        each.columns,
+                        each.predicate,
+                        is_unique=False,
+                        deferrable=each.deferrable,
+                        deferred=each.deferred,
+                    )
+                )
+            elif isinstance(each, Unique) and not each.is_key:
+                found.append(_exclude_equal(each))
+        return tuple(found)
 
     @property
     def checks(self) -> tuple[Check, ...]:
         """The CHECK constraints in the order in which PostgreSQL evaluates them: by name."""
         return tuple(sorted((c for c in self.constraints if isinstance(c, Check)), key=lambda c: c.name))
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether it, or a partition of it, may have CHECK constraints."""
+        return self.partitioned_by is not None or any(isinstance(each, Check) for each in self.constraints)
 
     @property
     def foreign_keys(self) -> tuple[ForeignKey, ...]:
@@ -391,8 +498,23 @@ class Table:
     @property
     def index_names(self) -> tuple[str, ...]:
         """The names of its indexes, which share the namespace of relations."""
-        others = (c.name for c in self.constraints if isinstance(c, Unique | Index))
+        others = (c.name for c in self.constraints if isinstance(c, Unique | Index | Exclude))
         return (*((self.key_name,) if self.primary_key else ()), *others)
+
+
+def _exclude_equal(unique: Unique) -> Exclusion:
+    keys = tuple(map(IndexKey, unique.columns)) if unique.details is None else unique.details.keys
+    return Exclusion(
+        unique.oid,
+        unique.name,
+        keys,
+        ("=",) * len(keys),
+        unique.columns,
+        "" if unique.details is None else unique.details.predicate,
+        unique.nulls_distinct,
+        deferrable=unique.deferrable,
+        deferred=unique.deferred,
+    )
 
 
 @dataclass(frozen=True, slots=True)

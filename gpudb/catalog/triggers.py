@@ -15,7 +15,8 @@ class Trigger:
 
     `events` are in PostgreSQL's order: INSERT, DELETE, UPDATE, TRUNCATE. `columns` are those of UPDATE OF. `condition`
     (WHEN) is SQL text over the rows `old` and `new`. `old_table` and `new_table` name transition tables.
-    `enabled` is pg_trigger's letter: O (origin), D (disabled), R (replica), A (always).
+    `enabled` is pg_trigger's letter: O (origin), D (disabled), R (replica), A (always). That of a partition that its
+    partitioned table has too has the OID of that one as `parent`.
     """
 
     oid: int
@@ -31,6 +32,7 @@ class Trigger:
     new_table: str = ""
     enabled: str = "O"
     comment: str | None = None
+    parent: int = 0
 
     def is_enabled(self, replication_role: str) -> bool:
         """Whether the trigger fires in a session with a `session_replication_role`."""

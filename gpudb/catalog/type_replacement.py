@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.relations import Sequence
+from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Column
 from gpudb.catalog.user_types import TypeDefinition
 from gpudb.types import SqlType, UserType
@@ -35,7 +36,21 @@ def replace_type_definition(catalog: Catalog, definition: TypeDefinition) -> Cat
                 relation, columns=tuple(_replace_in_column(column, definition) for column in relation.columns)
             )
         relations[key] = relation
-    return replace(catalog, types=MappingProxyType(types), relations=MappingProxyType(relations))
+    routines = {key: _replace_in_routine(routine, definition) for key, routine in catalog.routines.items()}
+    return replace(
+        catalog,
+        types=MappingProxyType(types),
+        relations=MappingProxyType(relations),
+        routines=MappingProxyType(routines),
+    )
+
+
+def _replace_in_routine(routine: Routine, definition: TypeDefinition) -> Routine:
+    """Returns a routine whose parameters and result have a type's new definition."""
+    if not any(contains_type(item, definition.user) for item in (routine.result, *(a.type for a in routine.arguments))):
+        return routine
+    arguments = tuple(replace(each, type=_replace_in_type(each.type, definition)) for each in routine.arguments)
+    return replace(routine, arguments=arguments, result=_replace_in_type(routine.result, definition))
 
 
 def _replace_in_column(column: Column, definition: TypeDefinition) -> Column:

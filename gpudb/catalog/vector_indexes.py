@@ -12,6 +12,7 @@ VECTOR_METHODS = frozenset(PARAMETERS)
 METRICS: Mapping[str, Metric] = {
     "l2_distance": "l2",
     "vector_negative_inner_product": "ip",
+    "halfvec_negative_inner_product": "ip",
     "cosine_distance": "cosine",
     "l1_distance": "l1",
     "hamming_distance": "hamming",
@@ -23,16 +24,21 @@ _CLASSES: Mapping[str, Metric] = {
     "vector_ip_ops": "ip",
     "vector_cosine_ops": "cosine",
     "vector_l1_ops": "l1",
+    "halfvec_l2_ops": "l2",
+    "halfvec_ip_ops": "ip",
+    "halfvec_cosine_ops": "cosine",
+    "halfvec_l1_ops": "l1",
     "bit_hamming_ops": "hamming",
     "bit_jaccard_ops": "jaccard",
 }
-_DEFAULT_CLASSES = {"vector": "vector_l2_ops", "bit": "bit_hamming_ops"}
+_DEFAULT_CLASSES = {"vector": "vector_l2_ops", "halfvec": "halfvec_l2_ops", "bit": "bit_hamming_ops"}
 
 
 def define_vector_index(table: Table, index: Index) -> tuple[Column, IndexDefinition] | None:
     """Returns the column of an index of vectors, and what is built for it.
 
-    None for other indexes, and for those of expressions or of some of the rows, which are only declared.
+    None for other indexes, and for those of expressions, of some of the rows, or of sparse vectors, which are only
+    declared.
     """
     if index.method not in VECTOR_METHODS:
         return None
@@ -49,7 +55,7 @@ def define_vector_index(table: Table, index: Index) -> tuple[Column, IndexDefini
         return None
     options = [re.fullmatch(r"(\w+)='[+]?(\d+)'", each) for each in storage]
     given = tuple(sorted((each[1], int(each[2])) for each in options if each is not None))
-    return column, IndexDefinition(index.method, metric, dimensions, given)
+    return column, IndexDefinition(index.method, metric, dimensions, given, half=column.type.name == "halfvec")
 
 
 def find_vector_index(table: Table, column: Column, function: str) -> tuple[Index, IndexDefinition] | None:

@@ -9,89 +9,54 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Protocol
 
 from gpudb.api.connection import Connection
+from gpudb.cli import catalog_queries as queries
+from gpudb.cli.copy_command import copy, resolve_file
 from gpudb.cli.screen import Screen
+from gpudb.cli.variables import set_variable
 from gpudb.errors import GpudbError, SqlError
+from gpudb.functions.text_literal import quote_literal
 
 HELP = r"""
-  \d               tables and views            \d NAME   columns of a table or view
-  \dt \dv \dn \du  tables, views, schemas, roles        \l   databases
+  \d               tables and views            \d NAME   columns of a table or view; \d+ tells more
+  \dt \dv \di \dn \du   tables, views, indexes, schemas, roles        \l   databases
   \df [PATTERN]    your functions, or all whose name is like PATTERN, in which * stands for any text
   \i FILE          run the statements of a file
   \e               edit the last statement in $EDITOR, then run it
-  \g \gx           end a statement as ; does; \gx shows its rows expanded
+  \g [FILE] \gx    end a statement as ; does; its rows go to the file; \gx shows them expanded
   \watch [SECONDS] run the last statement again and again, until Ctrl-C; i=SECONDS c=TIMES
   \x [on|off|auto] a line for each column; auto: for rows wider than the terminal
   \o [FILE]        results go to a file; without a name to the screen again
   \pset pager [on|off]   whether large results go to $PAGER
+  \pset format FORMAT    aligned, unaligned, csv, json, markdown or html
+  \pset null TEXT        what stands for NULL      \t       rows alone, without names and count
   \copy TABLE [(columns)] FROM 'FILE' [[WITH] (options)]   load a local file
+  \copy TABLE|(QUERY) TO 'FILE'|STDOUT [[WITH] (options)]  write one; .parquet and .arrow decide the format
+  \set NAME VALUE  a variable: :NAME, :'NAME' as a text, :"NAME" as a name        \unset NAME
+  \echo TEXT       print a text                \! COMMAND   run a command of the system
+  \c DATABASE|URL|DIR   connect to another      \conninfo    what is connected
   \timing          print the time of each statement
   \?               this                        \q        leave
 """
 
-_RELATIONS = """
-SELECT n.nspname AS "Schema", c.relname AS "Name",
-       CASE c.relkind WHEN 'v' THEN 'view' ELSE 'table' END AS "Type",
-       pg_catalog.pg_get_userbyid(c.relowner) AS "Owner"
-FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ({kinds}) AND n.nspname <> 'pg_catalog' AND n.nspname <> 'information_schema'
-  AND n.nspname NOT LIKE 'pg_toast%'
-ORDER BY 1, 2
-"""
-_COLUMNS = """
-SELECT a.attname AS "Column", pg_catalog.format_type(a.atttypid, a.atttypmod) AS "Type",
-       CASE WHEN a.attnotnull THEN 'not null' ELSE '' END AS "Nullable"
-FROM pg_catalog.pg_attribute a
-WHERE a.attrelid = {table}::pg_catalog.regclass AND a.attnum > 0 AND NOT a.attisdropped
-ORDER BY a.attnum
-"""
-_SCHEMAS = """
-SELECT nspname AS "Name", pg_catalog.pg_get_userbyid(nspowner) AS "Owner"
-FROM pg_catalog.pg_namespace WHERE nspname NOT LIKE 'pg_%' AND nspname <> 'information_schema' ORDER BY 1
-"""
-_ROLES = """
-SELECT r.rolname AS "Role name", pg_catalog.concat_ws(', ',
-         CASE WHEN r.rolsuper THEN 'Superuser' END, CASE WHEN NOT r.rolinherit THEN 'No inheritance' END,
-         CASE WHEN r.rolcreaterole THEN 'Create role' END, CASE WHEN r.rolcreatedb THEN 'Create DB' END,
-         CASE WHEN NOT r.rolcanlogin THEN 'Cannot login' END, CASE WHEN r.rolreplication THEN 'Replication' END,
-         CASE WHEN r.rolbypassrls THEN 'Bypass RLS' END) AS "Attributes",
-       pg_catalog.array_to_string(ARRAY(
-         SELECT g.rolname FROM pg_catalog.pg_auth_members m JOIN pg_catalog.pg_roles g ON m.roleid = g.oid
-         WHERE m.member = r.oid ORDER BY 1), ', ') AS "Member of"
-FROM pg_catalog.pg_roles r WHERE r.rolname !~ '^pg_' ORDER BY 1
-"""
-_FUNCTIONS = """
-SELECT n.nspname AS "Schema", p.proname AS "Name", pg_catalog.pg_get_function_result(p.oid) AS "Result data type",
-       pg_catalog.pg_get_function_arguments(p.oid) AS "Argument data types",
-       CASE p.prokind WHEN 'a' THEN 'agg' WHEN 'w' THEN 'window' WHEN 'p' THEN 'proc' ELSE 'func' END AS "Type"
-FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-WHERE {condition}
-ORDER BY 1, 2, 4
-"""
-_DATABASES = """
-SELECT datname AS "Name", pg_catalog.pg_get_userbyid(datdba) AS "Owner",
-       pg_catalog.pg_encoding_to_char(encoding) AS "Encoding", datcollate AS "Collate", datctype AS "Ctype"
-FROM pg_catalog.pg_database ORDER BY 1
-"""
-
-_COPY = re.compile(r"\\copy\s+(?P<what>.+?)\s+from\s+'(?P<file>(?:[^']|'')+)'\s*(?P<rest>.*)", re.I | re.S)
-
-
 COMMANDS = (
-    "\\?", "\\copy", "\\d", "\\df", "\\dn", "\\dt", "\\du", "\\dv", "\\e", "\\g", "\\gx", "\\i", "\\l", "\\o", "\\pset",
-    "\\q", "\\timing", "\\watch", "\\x",
+    "\\!", "\\?", "\\c", "\\conninfo", "\\copy", "\\d", "\\d+", "\\df", "\\di", "\\dn", "\\dt", "\\du", "\\dv", "\\e",
+    "\\echo", "\\g", "\\gx", "\\i", "\\l", "\\o", "\\pset", "\\q", "\\set", "\\t", "\\timing", "\\unset", "\\watch",
+    "\\x",
 )  # fmt: skip
 
 
 class Runner(Protocol):
-    """What the commands act on: a connection, its screen, and the texts of the last and of the next statement."""
+    """What the commands act on: a connection, its screen, the last and the next statement's texts, variables."""
 
     connection: Connection
     screen: Screen
+    variables: dict[str, str]
     last: str
     edited: str
 
@@ -101,6 +66,15 @@ class Runner(Protocol):
     def copy_from(self, statement: str, chunks: Iterable[bytes]) -> int:
         """Runs COPY … FROM STDIN; returns the number of rows."""
 
+    def copy_to(self, statement: str, write: Callable[[bytes], object]) -> int:
+        """Runs COPY … TO STDOUT; returns the number of rows."""
+
+    def connect(self, target: str) -> None:
+        """Connects to a database of the server, or to another server or directory, in the place of the connection."""
+
+    def describe_target(self) -> str:
+        """Returns where the database is."""
+
 
 def run(runner: Runner, line: str) -> None:
     """Runs one command; 42601 for an unknown one, or for wrong arguments."""
@@ -109,29 +83,45 @@ def run(runner: Runner, line: str) -> None:
     match word:
         case "\\?":
             runner.screen.print(HELP.strip("\n"))
-        case "\\d" if name:
-            table = "'" + name.replace("'", "''") + "'"
-            _query(runner, _COLUMNS.format(table=table))
-        case "\\d":
-            _query(runner, _RELATIONS.format(kinds="'r', 'p', 'v'"))
+        case "\\d" | "\\d+" if name:
+            _describe(runner, name, verbose=word == "\\d+")
+        case "\\d" | "\\d+":
+            _query(runner, queries.RELATIONS.format(kinds="'r', 'p', 'v'", more=queries.SIZE if word == "\\d+" else ""))
         case "\\dt":
-            _query(runner, _RELATIONS.format(kinds="'r', 'p'"))
+            _query(runner, queries.RELATIONS.format(kinds="'r', 'p'", more=""))
         case "\\dv":
-            _query(runner, _RELATIONS.format(kinds="'v'"))
+            _query(runner, queries.RELATIONS.format(kinds="'v'", more=""))
+        case "\\di":
+            _query(runner, queries.RELATIONS.format(kinds="'i', 'I'", more=queries.INDEX_TABLE))
         case "\\df":
-            _query(runner, _FUNCTIONS.format(condition=_match_functions(name)))
+            _query(runner, queries.FUNCTIONS.format(condition=_match_functions(name)))
         case "\\dn":
-            _query(runner, _SCHEMAS)
+            _query(runner, queries.SCHEMAS)
         case "\\du":
-            _query(runner, _ROLES)
+            _query(runner, queries.ROLES)
         case "\\l":
-            _query(runner, _DATABASES)
+            _query(runner, queries.DATABASES)
         case "\\i":
             _include(runner, name)
         case "\\copy":
-            _copy(runner, line)
+            copy(runner, line)
         case "\\g" | "\\gx":
-            _run_again(runner, expanded=word == "\\gx")
+            _run_again(runner, name, expanded=word == "\\gx")
+        case "\\set" if name:
+            set_variable(runner.variables, name)
+        case "\\set":
+            runner.screen.print("\n".join(f"{key} = {value!r}" for key, value in sorted(runner.variables.items())))
+        case "\\unset":
+            runner.variables.pop(name, None)
+        case "\\echo":
+            runner.screen.print(" ".join(shlex.split(name)))
+        case "\\!":
+            _run_command(line)
+        case "\\c" | "\\connect":
+            runner.connect(name)
+            runner.screen.print(_describe_connection(runner))
+        case "\\conninfo":
+            runner.screen.print(_describe_connection(runner))
         case "\\watch":
             _watch(runner, name)
         case "\\e":
@@ -143,12 +133,60 @@ def run(runner: Runner, line: str) -> None:
         case "\\timing":
             runner.screen.has_timing = _read_switch(name, runner.screen.has_timing)
             runner.screen.print(f"Timing is {'on' if runner.screen.has_timing else 'off'}.")
-        case "\\pset" if name.split()[:1] == ["pager"]:
-            runner.screen.has_pager = _read_switch(name[5:].strip(), runner.screen.has_pager)
-            used = "is used for large results" if runner.screen.has_pager else "is not used"
-            runner.screen.print(f"The pager {used}.")
+        case "\\t":
+            _set_heading(runner.screen, name)
+        case "\\pset":
+            _set_option(runner.screen, name)
         case _:
             raise SqlError.of("syntax_error", f"there is no command {word}", hint="Try \\? for help.")
+
+
+def _describe(runner: Runner, name: str, *, verbose: bool) -> None:
+    table = quote_literal(name)
+    _query(runner, queries.COLUMNS.format(table=table, more=queries.COLUMN_DETAILS if verbose else ""))
+    if verbose and len(found := runner.connection.execute(queries.DEFINITIONS.format(table=table))):
+        runner.screen.show(found)
+
+
+def _describe_connection(runner: Runner) -> str:
+    ((connected,),) = runner.connection.execute(queries.CONNECTED).fetchall()
+    return f"{connected} on {runner.describe_target()}."
+
+
+def _run_command(line: str) -> None:
+    """Runs a command of the system; its status is told if it is not 0."""
+    sys.stdout.flush()
+    status = subprocess.call(line.removeprefix("\\!").strip() or os.environ.get("SHELL", "/bin/sh"), shell=True)
+    if status:
+        raise SqlError.of("system_error", f"the command ended with status {status}")
+
+
+def _set_option(screen: Screen, arguments: str) -> None:
+    """Reads \\pset NAME VALUE."""
+    name, _, value = arguments.partition(" ")
+    value = value.strip()
+    match name:
+        case "pager":
+            screen.has_pager = _read_switch(value, screen.has_pager)
+            screen.print(f"The pager {'is used for large results' if screen.has_pager else 'is not used'}.")
+        case "format":
+            screen.set_format(value)
+            screen.print(f"Output format is {screen.format}.")
+        case "null":
+            screen.null = value[1:-1].replace("''", "'") if value[:1] == value[-1:] == "'" and len(value) > 1 else value
+            screen.print(f'Null display is "{screen.null}".')
+        case "tuples_only" | "t":
+            _set_heading(screen, value)
+        case "expanded" | "x":
+            raise SqlError.of("syntax_error", "\\x sets whether rows are expanded")
+        case _:
+            hint = "It has format, null, pager and tuples_only."
+            raise SqlError.of("syntax_error", f'\\pset has no option "{name}"', hint=hint)
+
+
+def _set_heading(screen: Screen, text: str) -> None:
+    screen.has_heading = not _read_switch(text, not screen.has_heading)
+    screen.print(f"Tuples only is {'off' if screen.has_heading else 'on'}.")
 
 
 def _match_functions(pattern: str) -> str:
@@ -185,12 +223,10 @@ def _get_last(runner: Runner) -> str:
     return runner.last
 
 
-def _run_again(runner: Runner, *, expanded: bool) -> None:
+def _run_again(runner: Runner, name: str, *, expanded: bool) -> None:
     text = _get_last(runner)
-    if not expanded:
-        return runner.run(text)
-    with runner.screen.expanding():
-        return runner.run(text)
+    with runner.screen.expanding() if expanded else nullcontext(), runner.screen.redirecting(name):
+        runner.run(text)
 
 
 def _watch(runner: Runner, arguments: str) -> None:
@@ -242,7 +278,7 @@ def _edit(runner: Runner) -> None:
 
 def _include(runner: Runner, name: str) -> None:
     """Runs a file; the position of an error in it is reported as a line."""
-    text = _resolve_file(name).read_text(encoding="utf-8")
+    text = resolve_file(name).read_text(encoding="utf-8")
     try:
         runner.run(text)
     except GpudbError as error:
@@ -251,26 +287,3 @@ def _include(runner: Runner, name: str) -> None:
             error.where = f"{error.where}\n{line_text}" if error.where else line_text
             error.position = None
         raise
-
-
-def _copy(runner: Runner, line: str) -> None:
-    match = _COPY.match(line.strip().rstrip(";"))
-    if match is None:
-        hint = "\\copy TABLE [(columns)] FROM 'FILE' [[WITH] (options)]"
-        raise SqlError.of("syntax_error", "\\copy takes data from a file", hint=hint)
-    path = _resolve_file(match["file"].replace("''", "'"))
-    count = runner.copy_from(f"COPY {match['what']} FROM STDIN {match['rest']}", _read_chunks(path))
-    sys.stdout.write(f"COPY {count}\n")
-
-
-def _resolve_file(name: str) -> Path:
-    path = Path(name).expanduser()
-    if not path.is_file():
-        raise SqlError.of("undefined_file", f'there is no file "{name}"')
-    return path
-
-
-def _read_chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            yield chunk

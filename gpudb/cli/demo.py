@@ -192,8 +192,7 @@ def _run_query(console: Console, connection: Connection, number: int, title: str
     console.print(table)
     more = f", the first {_MAX_ROWS} shown" if len(rows) > _MAX_ROWS else ""
     console.print(
-        f"({len(rows)} rows{more}; {format_duration(times[0])} at first,"
-        f" {format_duration(min(times[1:]))} once loaded)",
+        f"({len(rows)} rows{more}; {format_duration(times[0])} at first, {format_duration(min(times[1:]))} at best)",
         style="dim",
     )
 

@@ -10,13 +10,13 @@ import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 
 from rich.console import Console
 
 from gpudb.cli import machine
 from gpudb.cli.output import format_size
+from gpudb.distribution import __version__, render_install
 
 MIN_MEMORY = 2 << 30
 MIN_DISK = 5 << 30
@@ -74,7 +74,7 @@ def _examine_host(data_dir: Path, root: Path) -> list[Finding]:
     if full:
         advice = advice or "Free some space: tables, their older snapshots and spilled rows need it."
     return [
-        Finding(section, "gpudb", "ok", version("gpudb")),
+        Finding(section, "gpudb", "ok", __version__),
         Finding(section, "Python", "ok", f"{platform.python_version()} ({sys.executable})"),
         Finding(section, "system", "info", platform.platform()),
         Finding(section, "processor", "info", f"{name}, {threads} thread{'s' if threads != 1 else ''}"),
@@ -153,7 +153,7 @@ def _examine_rapids(gpus: machine.Gpus) -> list[Finding]:
     ]
     if missing:
         findings.append(
-            Finding(section, "to do", "missing", f"{len(missing)} missing", f"Run: pip install 'gpudb[{extra}]'")
+            Finding(section, "to do", "missing", f"{len(missing)} missing", f"Run: {render_install(extra)}")
         )
     return findings
 

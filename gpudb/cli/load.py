@@ -69,8 +69,7 @@ def run(target: str | None, table: str, patterns: list[str], options: Options) -
         load = _Load(connection, total)
         with ProgressBar(load) as bar, connection.transaction():
             name = qualify(table)
-            if options.create:
-                _create_table(connection, name, files[0], options)
+            made = _create_table(connection, name, files[0], options) if options.create else ""
 
             def report(read: int, appended: int | None = None) -> None:
                 load.report(read, appended)
@@ -79,6 +78,8 @@ def run(target: str | None, table: str, patterns: list[str], options: Options) -
             for source in files:
                 rows = _load_file(connection, name, source, options, report)
                 load.finish_file(source.path.stat().st_size, rows)
+        if made:
+            console.print(f"created {table}: {made}", markup=False)
         for notice in connection.notices:
             console.print(format_notice(notice), markup=False)
     rows = load.rows
@@ -89,9 +90,19 @@ def run(target: str | None, table: str, patterns: list[str], options: Options) -
     )
 
 
-def _create_table(connection: Connection, name: str, source: Source, options: Options) -> None:
-    names, types = sources.infer_columns(source, options.header, options.delimiter)
-    connection.execute(f"CREATE TABLE {name} ({format_column_definitions(names, types)})")
+def _create_table(connection: Connection, name: str, source: Source, options: Options) -> str:
+    """Creates the table, with names in lower case; returns its columns, and how the file is read, as it is told."""
+    if source.format == "csv":
+        found = sources.describe_csv(source, options.header, options.delimiter, options.null)
+        names, types = [each.name.lower() for each in found.columns], [each.type for each in found.columns]
+        header = "a header" if found.options["header"] else "no header"
+        told = f"; {source.path.name} has {header} and the delimiter {found.options['delimiter']!r}"
+    else:
+        names, types = sources.infer_columns(source)
+        told = ""
+    columns = format_column_definitions(names, types)
+    connection.execute(f"CREATE TABLE {name} ({columns})")
+    return columns + told
 
 
 def _load_file(connection: Connection, name: str, source: Source, options: Options, report: Callable[..., None]) -> int:
@@ -116,9 +127,10 @@ def _load_file(connection: Connection, name: str, source: Source, options: Optio
     clauses = [f"FORMAT {source.format}"]
     if header:
         clauses.append("HEADER")
-    delimiter = options.delimiter or source.delimiter
-    if delimiter is not None:
-        clauses.append(f"DELIMITER {_quote_literal(delimiter)}")
+    if source.format == "csv":
+        clauses.append(f"DELIMITER {_quote_literal(sources.find_delimiter(source, options.delimiter))}")
+    elif options.delimiter is not None:
+        clauses.append(f"DELIMITER {_quote_literal(options.delimiter)}")
     if options.null is not None:
         clauses.append(f"NULL {_quote_literal(options.null)}")
     columns = (

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from gpudb.processes.limits import read_memory_limit
+
 NVIDIA_SMI_S = 20
 """Time limit of nvidia-smi in seconds: the first call after a boot loads the driver."""
 
@@ -159,18 +161,13 @@ def inspect_direct_storage(environment: Mapping[str, str] = os.environ, root: Pa
 
 
 def read_memory(root: Path = Path("/")) -> Memory:
-    """Reads memory from /proc/meminfo, limited by control groups 2 and 1."""
+    """Reads memory from /proc/meminfo, limited by control groups."""
     sizes = {}
     for line in (root / "proc/meminfo").read_text().splitlines():
         name, _, rest = line.partition(":")
         sizes[name] = int(rest.split()[0]) * 1024
     total, available = sizes["MemTotal"], sizes["MemAvailable"]
-    for name in ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            limit = int((root / name).read_text())
-        except (OSError, ValueError):
-            continue
-        total = min(total, limit)
+    total = min(total, read_memory_limit(root) or total)
     return Memory(total, min(available, total))
 
 

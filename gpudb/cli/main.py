@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gpudb.distribution import __version__
 from gpudb.errors import GpudbError
 
 app = typer.Typer(
@@ -25,7 +25,7 @@ Url = Annotated[str | None, typer.Option("--url", help="A server's URL: postgres
 
 def _show_version(requested: bool) -> None:
     if requested:
-        print(f"gpudb {version('gpudb')}")
+        print(f"gpudb {__version__}")
         raise typer.Exit
 
 
@@ -107,13 +107,17 @@ def sql(
     command: Annotated[
         list[str] | None, typer.Option("--command", "-c", metavar="SQL", help="Run the statement and exit.")
     ] = None,
+    form: Annotated[
+        str,
+        typer.Option("--format", metavar="FORMAT", help="aligned, unaligned, csv, json, markdown or html."),
+    ] = "aligned",
     data_dir: DataDir = None,
     url: Url = None,
 ) -> None:
     """Start a SQL shell on a server, or on a database in this process."""
     from gpudb.cli.sql import run
 
-    raise typer.Exit(run(_get_target(target, data_dir, url), command or []))
+    raise typer.Exit(run(_get_target(target, data_dir, url), command or [], form))
 
 
 @app.command()

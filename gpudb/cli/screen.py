@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -17,8 +17,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gpudb.api.display import RIGHT_ALIGNED_TYPES, format_expanded, get_display_width
+from gpudb.api.display import RIGHT_ALIGNED_TYPES, format_aligned, format_expanded, get_display_width
 from gpudb.api.rows import Rows
+from gpudb.cli.formats import FORMATS
 from gpudb.errors import SqlError
 
 MAX_ROWS = 500
@@ -30,7 +31,8 @@ class Screen:
     """The destination of results, and the settings of \\x, \\timing, \\o and \\pset.
 
     `expanded` is "off", "on", or "auto": each column in a line of its own never, always, or for rows wider than the
-    terminal. `seconds` is the time of the statements since it was last set to 0.
+    terminal. `format` is aligned or one of `formats.FORMATS`, `null` the text of NULL; without `has_heading` results
+    have no names and no count. `seconds` is the time of the statements since it was last set to 0.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -39,6 +41,9 @@ class Screen:
         self.expanded = "off"
         self.has_timing = False
         self.has_pager = True
+        self.format = "aligned"
+        self.null = ""
+        self.has_heading = True
         self.seconds = 0.0
 
     @property
@@ -64,6 +69,27 @@ class Screen:
                 condition = "insufficient_privilege" if isinstance(error, PermissionError) else "undefined_file"
                 raise SqlError.of(condition, f'cannot write "{path}": {error.strerror}') from None
 
+    @contextmanager
+    def redirecting(self, name: str) -> Iterator[None]:
+        """Sends results to a file meanwhile, if one is named."""
+        if not name:
+            yield
+            return
+        outer, self._file = self._file, None
+        try:
+            self.open_output(name)
+            yield
+        finally:
+            self.open_output("")
+            self._file = outer
+
+    def set_format(self, name: str) -> None:
+        """Chooses how results are written. 22023 for an unknown format."""
+        if name != "aligned" and name not in FORMATS:
+            hint = f"It is aligned, {', '.join(FORMATS)}."
+            raise SqlError.of("invalid_parameter_value", f'"{name}" is no format of results', hint=hint)
+        self.format = name
+
     def close(self) -> None:
         """Closes the file of \\o."""
         self.open_output("")
@@ -79,7 +105,7 @@ class Screen:
 
     def show(self, rows: Rows) -> None:
         """Shows the rows of a statement, or its command tag."""
-        if self._file is not None or self._console is None:
+        if self._file is not None or self._console is None or self.format != "aligned" or not self.has_heading:
             self._write(rows, self._file or sys.stdout)
         elif not rows.gives_rows:
             if rows.tag:
@@ -90,14 +116,23 @@ class Screen:
     def _write(self, rows: Rows, file: TextIO) -> None:
         if not rows.gives_rows:
             file.write(f"{rows.tag}\n" if rows.tag else "")
+        elif self.format != "aligned":
+            file.write(FORMATS[self.format](rows, self.null, headed=self.has_heading))
         elif self.expanded == "on":
-            file.write(format_expanded(rows.fields, rows.texts()) + "\n\n")
+            file.write(format_expanded(rows.fields, self._list_texts(rows)) + "\n\n")
         else:
-            file.write(f"{rows}\n\n")
+            lines = format_aligned(rows.fields, self._list_texts(rows))
+            file.write(f"{lines if self.has_heading else _drop_heading(rows, lines)}\n\n")
         file.flush()
 
+    def _list_texts(self, rows: Rows) -> Iterable[tuple[str | None, ...]]:
+        """The rows' texts, with the text of NULL where one is set."""
+        if not self.null:
+            return rows.texts()
+        return (tuple(self.null if value is None else value for value in row) for row in rows.texts())
+
     def _draw(self, rows: Rows, console: Console) -> None:
-        shown = list(islice(rows.texts(), MAX_ROWS))
+        shown = list(islice(self._list_texts(rows), MAX_ROWS))
         count = f"({len(rows)} row{'' if len(rows) == 1 else 's'}"
         count += f", the first {MAX_ROWS} shown)" if len(rows) > MAX_ROWS else ")"
         text = "" if self.expanded == "on" else _draw_table(rows, shown, console)
@@ -110,6 +145,12 @@ class Screen:
             text = format_expanded(rows.fields, shown) + "\n"
         sys.stdout.write(text)
         self.print(count)
+
+
+def _drop_heading(rows: Rows, text: str) -> str:
+    """Returns a table of `format_aligned` without the names, the line below them and the count."""
+    heading = max((name.count("\n") for name in rows.columns), default=0) + 2
+    return "\n".join(text.split("\n")[heading:-1])
 
 
 def _draw_table(rows: Rows, shown: list[tuple[str | None, ...]], console: Console) -> str:

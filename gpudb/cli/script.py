@@ -6,7 +6,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import TypeVar
+from urllib.parse import quote, urlsplit, urlunsplit
 
+from gpudb.api import connect
 from gpudb.api.connection import Connection
 from gpudb.api.foreground import run_in_foreground
 from gpudb.api.messages import format_error, format_notice
@@ -15,7 +17,8 @@ from gpudb.api.rows import Rows
 from gpudb.cli import backslash
 from gpudb.cli.screen import Screen
 from gpudb.cli.split import find_command, split_pieces
-from gpudb.errors import GpudbError, InternalError
+from gpudb.cli.variables import fill_variables
+from gpudb.errors import GpudbError, InternalError, SqlError
 from gpudb.sql.parse.parser import parse
 
 _T = TypeVar("_T")
@@ -29,9 +32,11 @@ class Runner:
     next prompt.
     """
 
-    def __init__(self, connection: Connection, screen: Screen) -> None:
+    def __init__(self, connection: Connection, screen: Screen, target: str | None = None) -> None:
         self.connection = connection
         self.screen = screen
+        self.variables: dict[str, str] = {}
+        self._target = target
         self.last = ""
         self.edited = ""
 
@@ -41,8 +46,9 @@ class Runner:
             if piece.rstrip("; ") in QUIT:
                 return
             if piece.startswith("\\"):
-                backslash.run(self, piece)
+                backslash.run(self, piece if piece.startswith("\\!") else fill_variables(piece, self.variables))
                 continue
+            piece = fill_variables(piece, self.variables)
             at = find_command(piece)
             statements, command = (piece, "") if at is None else (piece[:at], piece[at:].strip())
             self._run_statements(statements, position, command)
@@ -76,6 +82,32 @@ class Runner:
     def copy_from(self, statement: str, chunks: Iterable[bytes]) -> int:
         """Runs COPY … FROM STDIN as `execute` runs statements; returns the number of rows."""
         return self._wait_for(lambda: self.connection.copy_from(statement, chunks))
+
+    def copy_to(self, statement: str, write: Callable[[bytes], object]) -> int:
+        """Runs COPY … TO STDOUT as `execute` runs statements; returns the number of rows."""
+        return self._wait_for(lambda: self.connection.copy_to(statement, write))
+
+    def connect(self, target: str) -> None:
+        """Connects to a database of the server, or to another server or directory; if it fails, nothing changes."""
+        is_address = "://" in target or "/" in target or target.startswith(".")
+        if not is_address and target and self._target is not None and "://" in self._target:
+            parts = urlsplit(self._target)
+            target = urlunsplit(parts._replace(path=f"/{quote(target, safe='')}"))
+        elif not is_address and target:
+            raise SqlError.of("undefined_database", f'no server has a database "{target}" here', hint="\\c URL|DIR")
+        chosen = target or self._target
+        connection = connect(chosen)
+        self.connection.close()
+        self.connection, self._target = connection, chosen
+
+    def describe_target(self) -> str:
+        """Returns where the database is, without a password."""
+        if self._target is None:
+            return "a temporary database in this process"
+        parts = urlsplit(self._target)
+        if parts.password is None:
+            return self._target
+        return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", "@")))
 
     def _wait_for(self, action: Callable[[], _T]) -> _T:
         started = time.perf_counter()

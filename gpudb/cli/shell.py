@@ -14,30 +14,25 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.shortcuts import CompleteStyle
 from pygments.lexers.sql import PostgresLexer
-from rich.console import Console
 
-from gpudb.api.connection import Connection
 from gpudb.cli.completion.completer import SqlCompleter
 from gpudb.cli.completion.names import Names, load_names
 from gpudb.cli.output import format_duration
-from gpudb.cli.screen import Screen
 from gpudb.cli.script import QUIT, Runner, report_errors
 from gpudb.cli.split import find_command, is_complete
 from gpudb.errors import GpudbError
 
 HISTORY = Path("~/.gpudb_history")
 _LEAVING = frozenset({"exit", "quit", "exit;", "quit;"})
-_DEFINING = ("CREATE", "ALTER", "DROP", "COMMIT", "SELECT INTO", "SET")
+_DEFINING = ("CREATE", "ALTER", "DROP", "COMMIT", "SELECT INTO", "SET", "\\c ")
 """Beginnings of statements after which there may be other names."""
 
 
 class Shell:
     """Reads statements at a terminal and runs them."""
 
-    def __init__(self, connection: Connection, target: str | None) -> None:
-        self._connection = connection
-        self._console = Console(highlight=False)
-        self._runner = Runner(connection, Screen(self._console))
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
         self._completer = SqlCompleter()
         self._loading: threading.Thread | None = None
         self._session: PromptSession[str] = PromptSession(
@@ -53,8 +48,10 @@ class Shell:
             enable_open_in_editor=True,
             tempfile_suffix=".sql",
         )
-        where = target or "a temporary database in this process"
-        self._console.print(f"gpudb on {where}. \\? lists the commands, \\q leaves.", markup=False)
+        self._print(f"gpudb on {runner.describe_target()}. \\? lists the commands, \\q leaves.")
+
+    def _print(self, text: str) -> None:
+        self._runner.screen.print(text)
 
     def run(self) -> None:
         """Reads and runs statements until \\q or the end of input."""
@@ -74,13 +71,13 @@ class Shell:
                 while self._runner.edited and _is_finished(self._runner.edited):
                     edited = self._take_edited()
                     self._session.history.append_string(edited)
-                    self._console.print(edited, markup=False)
+                    self._print(edited)
                     self._run(edited)
         finally:
             self._runner.screen.close()
 
     def _make_prompt(self, *, continues: bool = False) -> str:
-        mark = {"I": "", "T": "*", "E": "!"}[self._connection.status]
+        mark = {"I": "", "T": "*", "E": "!"}[self._runner.connection.status]
         return f"gpudb{'-' if continues else '='}{mark}> "
 
     def _take_edited(self) -> str:
@@ -97,20 +94,20 @@ class Shell:
             report_errors(lambda: self._runner.run(text), text)
         except KeyboardInterrupt:
             sys.stdout.flush()
-            self._console.print("\ncancelled")
+            self._print("\ncancelled")
         if screen.has_timing and stripped and not stripped.startswith("\\"):
-            self._console.print(f"Time: {format_duration(screen.seconds)}")
+            self._print(f"Time: {format_duration(screen.seconds)}")
         if stripped.upper().startswith(_DEFINING) or "\\i" in stripped:
             self._load_names()
 
     def _load_names(self) -> None:
         """Loads the names of the catalog in the background; a failed transaction keeps the old ones."""
-        if self._connection.status != "I":
+        if self._runner.connection.status != "I":
             return
 
         def load() -> None:
             try:
-                self._completer.names = load_names(self._connection)
+                self._completer.names = load_names(self._runner.connection)
             except GpudbError:
                 self._completer.names = Names()
 

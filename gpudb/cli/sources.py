@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import csv
 import glob
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 
 from gpudb.api.frames import get_sql_type
+from gpudb.catalog.file_tables import FileRequest, FileTable
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.storage.files.schema import find_csv_options, open_file_table
 from gpudb.types import SqlType
 
 FORMATS = ("csv", "text", "parquet", "arrow")
 CHUNK = 4 << 20
 TABLE_ROWS = 1 << 20
 """Rows of Parquet and Arrow files that are sent together."""
-GUESS_BYTES = 32 << 20
-"""Bytes of a csv file from which --create infers its columns' types."""
 
 _SUFFIXES = {
     ".csv": ("csv", None),
@@ -153,30 +152,46 @@ def detect_header(
 def _read_first_line(source: Source, delimiter: str | None) -> list[str]:
     for chunk in read_chunks(source, lambda _: None):
         text = chunk[: 1 << 20].decode("utf-8-sig", errors="replace")
-        reader = csv.reader(text.splitlines(keepends=True), delimiter=_get_delimiter(source, delimiter))
+        reader = csv.reader(text.splitlines(keepends=True), delimiter=find_delimiter(source, delimiter))
         return [field.strip() for field in next(reader, [])]
     return []
 
 
-def _get_delimiter(source: Source, requested: str | None) -> str:
-    delimiter = {"\\t": "\t"}.get(requested or "", requested or source.delimiter or ",")
+def find_delimiter(source: Source, requested: str | None) -> str:
+    """Returns the delimiter of a csv file: the `requested` one, that of its name, or the one that its rows have."""
+    if requested is None:
+        requested = source.delimiter or str(find_csv_options(_make_request(source, {}))["delimiter"])
+    delimiter = {"\\t": "\t"}.get(requested, requested)
     if len(delimiter.encode()) != 1:
         raise FeatureNotSupported("COPY delimiter must be a single one-byte character")
     return delimiter
 
 
-def infer_columns(source: Source, header: bool | None, delimiter: str | None) -> tuple[list[str], list[SqlType]]:
-    """Returns the columns of a new table for this file; for csv from its first GUESSED_FROM bytes.
+def _make_request(source: Source, options: Mapping[str, object]) -> FileRequest:
+    """Returns what a FROM of a csv file with some options asks for."""
+    path = glob.escape(str(source.path.absolute()))
+    return FileRequest((path,), "csv", {**options, "hive_partitioning": "off"})
 
-    Names are made lower case. 0A000 for text files, which have neither names nor types.
+
+def describe_csv(source: Source, header: bool | None, delimiter: str | None, null: str | None) -> FileTable:
+    """Returns a csv file as the table that a FROM with these options would read."""
+    options: dict[str, object] = {"delimiter": find_delimiter(source, delimiter)}
+    if header is not None:
+        options["header"] = header
+    if null is not None:
+        options["null"] = null
+    return open_file_table(_make_request(source, options))
+
+
+def infer_columns(source: Source) -> tuple[list[str], list[SqlType]]:
+    """Returns the columns of a new table for a Parquet or Arrow file, with names in lower case.
+
+    0A000 for text files, which have neither names nor types.
     """
     if source.format == "text":
         raise FeatureNotSupported("a text file does not tell its columns", hint="Create the table first.")
-    if source.format == "csv":
-        schema = _guess_schema(source, header, delimiter)
-    else:
-        with _translate_read_errors(source):
-            schema = _read_schema(source)
+    with _translate_read_errors(source):
+        schema = _read_schema(source)
     return [name.lower() for name in schema.names], [get_sql_type(field.type, field.name) for field in schema]
 
 
@@ -194,18 +209,3 @@ def _translate_read_errors(source: Source) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError) as error:
         raise SqlError.of("data_corrupted", f'"{source.path.name}" cannot be read: {error}') from None
-
-
-def _guess_schema(source: Source, header: bool | None, delimiter: str | None) -> pa.Schema:
-    head = bytearray()
-    for chunk in read_chunks(source, lambda _: None):
-        head += chunk
-        if len(head) >= GUESS_BYTES:
-            del head[head.rfind(b"\n") + 1 :]
-            break
-    parse_options = pyarrow.csv.ParseOptions(delimiter=_get_delimiter(source, delimiter), newlines_in_values=True)
-    read_options = pyarrow.csv.ReadOptions(autogenerate_column_names=header is False, block_size=max(len(head), 1))
-    try:
-        return pyarrow.csv.read_csv(pa.BufferReader(bytes(head)), read_options, parse_options).schema
-    except pa.ArrowInvalid as error:
-        raise SqlError.of("bad_copy_file_format", f'"{source.path.name}": {error}') from None

@@ -62,6 +62,30 @@ def find_command(text: str) -> int | None:
     return found if found >= 0 else None
 
 
+def find_closing(text: str) -> int | None:
+    """The position behind the parenthesis that closes the first one of a text; None if it is not closed."""
+    position = depth = 0
+    while (match := _TOKEN.search(text, position)) is not None:
+        position = match.end()
+        match match.lastgroup:
+            case "open":
+                depth += 1
+            case "close":
+                depth -= 1
+                if depth == 0:
+                    return position
+            case "dollar" | "tag":
+                closing = text.find(f"${match['tag'] or ''}$", position)
+                if closing < 0:
+                    return None
+                position = closing + len(match["tag"] or "") + 2
+            case "block":
+                position = _find_block_end(text, position)
+                if position < 0:
+                    return None
+    return None
+
+
 def is_complete(text: str) -> bool:
     """Whether the text ends with a semicolon that ends a statement."""
     position, is_ended = 0, False

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import sys
 
+from rich.console import Console
+
 import gpudb.api
 from gpudb.cli.screen import Screen
 from gpudb.cli.script import Runner, report_errors
 
 
-def run(target: str | None, commands: list[str]) -> int:
-    """Runs the shell; returns the exit status: 0, or 1 after an error outside a terminal."""
-    with gpudb.api.connect(target) as connection:
-        if not commands and sys.stdin.isatty():
+def run(target: str | None, commands: list[str], form: str = "aligned") -> int:
+    """Runs the shell, which writes results in a format; returns the exit status: 0, or 1 after an error outside a
+    terminal.
+    """
+    is_shell = not commands and sys.stdin.isatty()
+    screen = Screen(Console(highlight=False) if is_shell else None)
+    screen.set_format(form)
+    runner = Runner(gpudb.api.connect(target), screen, target)
+    try:
+        if is_shell:
             from gpudb.cli.shell import Shell
 
-            Shell(connection, target).run()
+            Shell(runner).run()
             return 0
-        runner = Runner(connection, Screen())
-        try:
-            for text in commands or [sys.stdin.read()]:
-                if not report_errors(lambda text=text: runner.run(text), text):  # type: ignore[misc]
-                    return 1
-        finally:
-            runner.screen.close()
+        for text in commands or [sys.stdin.read()]:
+            if not report_errors(lambda text=text: runner.run(text), text):  # type: ignore[misc]
+                return 1
+    finally:
+        screen.close()
+        runner.connection.close()
     return 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from gpudb.config.fields import Matching, Within
+from gpudb.config.fields import Bytes, Matching, Within
 
 
 @dataclass(frozen=True)
@@ -32,3 +32,10 @@ class StorageSettings:
     replaced. 0 keeps nothing."""
     snapshot_limit: Annotated[int, Within(ge=1, le=10_000)] = 100
     """Maximum number of kept snapshots of a table; older ones are discarded before their time."""
+    load_processes: Annotated[int, Within(ge=0, le=1024)] | None = None
+    """Processes that read and write the rows of COPY FROM and `load_data`, for all loads together. The default is one
+    for each processor, 32 at most, and one for each 512 MiB of memory at most; with 0, or with one processor, the
+    server does it itself."""
+    load_processes_after: Bytes = 8 << 20
+    """Bytes of a load that the server reads itself before its processes read the rest, so that small loads do not wait
+    for them."""

@@ -40,6 +40,8 @@ def needs_value_list(expr: bound.Aggregate) -> bool:
         return True
     if name == "string_agg" and reads_columns(expr.args[1]):
         return True
+    if expr.type.wide:
+        return True  # it is computed from whole values, of which equal ones may show several scales
     if any(
         has_many_representations(arg.type) and (name == "array_agg" or not arg.type.is_carried) for arg in expr.args
     ):

@@ -8,13 +8,14 @@ import uuid
 from decimal import Decimal
 
 from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
-from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.types import BYTEA, MAX_DIGITS, SqlType
 from gpudb.values.array import count_dimensions
 from gpudb.values.inet import parse_network_key
 from gpudb.values.interval import Interval
 from gpudb.values.multirange import Multirange
 from gpudb.values.range import Range, pack_scales, to_bounds
 from gpudb.values.timetz import timetz_to_key
+from gpudb.values.wide_numerics import encode_numeric
 
 _MAX_MICROSECONDS = (2**63 - 1) // 1000
 """Limit of an interval's time: results carry it in nanoseconds."""
@@ -64,6 +65,9 @@ def render_literal(value: object, item: SqlType) -> str:
         case int():
             return f"({value})::{item.duckdb}" if value < 0 else f"{value}::{item.duckdb}"
         case Decimal():
+            if item.wide:
+                key, scale = encode_numeric(value)
+                return f"struct_pack(v := {render_literal(key, BYTEA)}, s := {scale}::SMALLINT)"
             return _render_carried(value, item) if item.is_carried else render_decimal(value, item)
         case bytes() if len(value) > _SHORT:
             return f"unhex('{value.hex()}')"

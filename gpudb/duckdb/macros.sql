@@ -61,7 +61,8 @@ CREATE MACRO pg_ten_to(n) AS CAST('1' || repeat('0', CAST(n AS INTEGER)) AS HUGE
 CREATE MACRO pg_unscaled(v, scale) AS CAST(replace(CAST(v AS VARCHAR), '.', '') AS HUGEINT);
 
 -- A product's digits, rounded to a scale.
-CREATE MACRO pg_numeric_product(x, y, scale) AS pg_wide_product(CAST(x AS VARCHAR), CAST(y AS VARCHAR), scale);
+CREATE MACRO pg_numeric_product(x, y, scale, rounds) AS
+    pg_wide_product(CAST(x AS VARCHAR), CAST(y AS VARCHAR), scale, rounds);
 
 -- A decimal's text at PostgreSQL's display scale `shown`; `held` is its own scale.
 CREATE MACRO pg_numeric_text(text, held, shown) AS list_transform([struct_pack(t := text, s := shown)], lambda p:
@@ -73,7 +74,7 @@ CREATE MACRO pg_decimals(t) AS CAST(CASE WHEN contains(t, '.') THEN length(t) - 
 
 -- The digits of a float that a cast to numeric keeps: 15 significant digits, or 6 of a real.
 CREATE MACRO pg_float_digits(x, digits) AS list_transform([CAST(x AS DOUBLE)], lambda v: CASE
-    WHEN NOT isfinite(v) THEN CAST(pg_error('0A000', 'numeric NaN and infinities are not supported') AS VARCHAR)
+    WHEN NOT isfinite(v) THEN CAST(pg_error('22003', 'value overflows numeric format' || chr(31) || 'The value is not finite.') AS VARCHAR)
     WHEN digits = 15 THEN format('{:.15g}', v) ELSE format('{:.6g}', v) END)[1];
 CREATE MACRO pg_float_decimals(x, digits) AS list_transform([pg_float_digits(x, digits)], lambda t: greatest(0, CASE
     WHEN contains(t, 'e') THEN pg_decimals(split_part(t, 'e', 1)) - CAST(split_part(t, 'e', 2) AS INTEGER)
@@ -89,11 +90,18 @@ CREATE MACRO pg_float4_text(x) AS CASE
     WHEN abs(x) >= 1e-4 AND abs(x) < 1e6 THEN
         CASE WHEN ends_with(CAST(x AS VARCHAR), '.0') THEN left(CAST(x AS VARCHAR), -2) ELSE CAST(x AS VARCHAR) END
     ELSE pg_float4_text_slow(x) END;
-CREATE MACRO pg_date_text(x) AS CASE WHEN x BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN CAST(x AS VARCHAR) ELSE pg_date_text_slow(x) END;
-CREATE MACRO pg_timestamp_text(x) AS CASE
+-- The session's DateStyle and IntervalStyle, '' for the defaults: see `engine.cpu`.
+CREATE MACRO pg_style() AS coalesce(getvariable('gpudb_style')::VARCHAR, '');
+CREATE MACRO pg_iso_date_text(x) AS CASE WHEN x BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN CAST(x AS VARCHAR) ELSE pg_date_text_in(x, '') END;
+CREATE MACRO pg_date_text(x) AS CASE WHEN pg_style() = '' THEN pg_iso_date_text(x) ELSE pg_date_text_in(x, pg_style()) END;
+CREATE MACRO pg_iso_timestamp_text(x) AS CASE
     WHEN x BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59' THEN CAST(x AS VARCHAR)
-    ELSE pg_timestamp_text_slow(x) END;
-CREATE MACRO pg_timestamptz_text(x) AS pg_timestamptz_text_in(x, current_setting('TimeZone'));
+    ELSE pg_timestamp_text_in(x, '') END;
+CREATE MACRO pg_timestamp_text(x) AS
+    CASE WHEN pg_style() = '' THEN pg_iso_timestamp_text(x) ELSE pg_timestamp_text_in(x, pg_style()) END;
+CREATE MACRO pg_interval_text(x) AS pg_interval_text_in(x, pg_style());
+CREATE MACRO pg_iso_timestamptz_text(x) AS pg_timestamptz_text_in(x, current_setting('TimeZone'), '');
+CREATE MACRO pg_timestamptz_text(x) AS pg_timestamptz_text_in(x, current_setting('TimeZone'), pg_style());
 CREATE MACRO pg_bytea_text(x) AS '\x' || lower(hex(x));
 -- An element within an array's text.
 CREATE MACRO pg_array_item(t) AS CASE WHEN regexp_matches(t, '[\s{},"\\]|^$|^(?i:null)$')
@@ -115,13 +123,15 @@ CREATE MACRO pg_float4_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[+-]?[0
 -- A number's text as plain digits, without blanks or exponent.
 CREATE MACRO pg_numeric_in(t) AS CASE WHEN regexp_full_match(t, '-?[0-9]+(\.[0-9]+)?') THEN t ELSE pg_numeric_in_slow(t) END;
 CREATE MACRO pg_date_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[0-9]{4}-[0-9]{2}-[0-9]{2}') THEN TRY_CAST(t AS DATE) END,
-    pg_date_in_slow(t, current_setting('TimeZone')));
+    pg_date_in_slow(t, current_setting('TimeZone'), pg_style()));
 CREATE MACRO pg_timestamp_in(t) AS coalesce(
     CASE WHEN regexp_full_match(t, '[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?') THEN TRY_CAST(t AS TIMESTAMP) END,
-    pg_timestamp_in_slow(t, current_setting('TimeZone')));
-CREATE MACRO pg_timestamptz_in(t) AS pg_timestamptz_in_zone(t, current_setting('TimeZone'));
+    pg_timestamp_in_slow(t, current_setting('TimeZone'), pg_style()));
+CREATE MACRO pg_timestamptz_in(t) AS pg_timestamptz_in_zone(t, current_setting('TimeZone'), pg_style());
+CREATE MACRO pg_timetz_in(t) AS pg_timetz_in_zone(t, current_setting('TimeZone'), pg_style());
+CREATE MACRO pg_interval_in(t) AS pg_interval_in_style(t, pg_style());
 CREATE MACRO pg_time_in(t) AS coalesce(CASE WHEN regexp_full_match(t, '[0-2][0-9]:[0-5][0-9]:[0-5][0-9]') THEN TRY_CAST(t AS TIME) END,
-    pg_time_in_slow(t, current_setting('TimeZone')));
+    pg_time_in_slow(t, current_setting('TimeZone'), pg_style()));
 CREATE MACRO pg_bool_in(t) AS CASE WHEN t IN ('t', 'true') THEN true WHEN t IN ('f', 'false') THEN false ELSE pg_bool_in_slow(t) END;
 
 -- ---------------------------------------------------------------------------------------------- dates and times
@@ -247,9 +257,13 @@ CREATE MACRO pg_date_difference(a, b) AS CASE
     WHEN a IS NULL OR b IS NULL THEN NULL
     WHEN NOT isfinite(a) OR NOT isfinite(b) THEN pg_error('22008', 'cannot subtract infinite dates')::INTEGER
     ELSE CAST(a - b AS INTEGER) END;
--- Adds months and days to a timestamptz in the session's time zone, then microseconds.
-CREATE MACRO pg_move_moment(t, months, days, us) AS list_transform(
-    [struct_pack(t := t + pg_make_interval(months, days, 0), us := us)], lambda p:
+-- Adds months to a timestamptz on the clock of the session's time zone, then days, then microseconds. After the months
+-- and again after the days the clock's time becomes a moment: one that comes twice is the later, in standard time.
+CREATE MACRO pg_move_clock(t, months, days) AS CASE WHEN months = 0 AND days = 0 THEN t
+    ELSE CAST(CAST(t AS TIMESTAMP) + pg_make_interval(months, days, 0) AS TIMESTAMPTZ) END;
+CREATE MACRO pg_move_moment(t, months, days, us) AS list_transform(list_transform(
+    [struct_pack(t := pg_move_clock(t, months, 0), days := days, us := us)],
+    lambda p: struct_pack(t := pg_move_clock((p).t, 0, (p).days), us := (p).us)), lambda p:
     CASE WHEN NOT isfinite((p).t) THEN (p).t ELSE make_timestamptz(epoch_us((p).t) + (p).us) END)[1];
 CREATE MACRO pg_time_between(a, b) AS CASE
     WHEN a IS NULL OR b IS NULL THEN NULL
@@ -271,15 +285,15 @@ CREATE MACRO pg_elapsed(a, b) AS CASE
     END;
 -- The time of day of any number of microseconds, modulo a day.
 CREATE MACRO pg_day_time(us) AS pg_make_time(((us) % 86400000000 + 86400000000) % 86400000000);
-CREATE MACRO pg_make_date(y, m, d) AS list_transform([struct_pack(y := y, m := m, d := d)], lambda p: CASE
-    WHEN (p).y = 0 OR (p).m < 1 OR (p).m > 12 OR (p).d < 1
-        OR (p).d > day(last_day(make_date(CASE WHEN (p).y < 0 THEN (p).y + 1 ELSE (p).y END, greatest(least((p).m, 12), 1), 1)))
-    THEN pg_error('22008', 'date field value out of range: ' || (p).y || '-' || lpad((p).m::VARCHAR, 2, '0') || '-' || lpad((p).d::VARCHAR, 2, '0'))::DATE
-    ELSE make_date(CASE WHEN (p).y < 0 THEN (p).y + 1 ELSE (p).y END, (p).m, (p).d) END)[1];
-CREATE MACRO pg_make_time_of(h, m, s) AS list_transform([struct_pack(h := h::BIGINT, m := m::BIGINT, s := s::DOUBLE)], lambda p: CASE
-    WHEN (p).h < 0 OR (p).m < 0 OR (p).m > 59 OR (p).s < 0 OR (p).s > 60 OR isnan((p).s) OR (p).h > 24 OR ((p).h = 24 AND ((p).m > 0 OR (p).s > 0))
-    THEN pg_error('22008', 'time field value out of range: ' || (p).h || ':' || lpad((p).m::VARCHAR, 2, '0') || ':' || (p).s)::TIME
-    ELSE pg_make_time((p).h * 3600000000 + (p).m * 60000000 + round_even((p).s * 1000000, 0)::BIGINT) END)[1];
+CREATE MACRO pg_make_date(y, m, d) AS CASE
+    WHEN y = 0 OR m < 1 OR m > 12 OR d < 1
+        OR d > day(last_day(make_date(CASE WHEN y < 0 THEN y + 1 ELSE y END, greatest(least(m, 12), 1), 1)))
+    THEN pg_error('22008', 'date field value out of range: ' || y || '-' || lpad(m::VARCHAR, 2, '0') || '-' || lpad(d::VARCHAR, 2, '0'))::DATE
+    ELSE make_date(CASE WHEN y < 0 THEN y + 1 ELSE y END, m, d) END;
+CREATE MACRO pg_make_time_of(h, m, s) AS CASE
+    WHEN h::BIGINT < 0 OR m::BIGINT < 0 OR m::BIGINT > 59 OR s::DOUBLE < 0 OR s::DOUBLE > 60 OR isnan(s::DOUBLE) OR h::BIGINT > 24 OR (h::BIGINT = 24 AND (m::BIGINT > 0 OR s::DOUBLE > 0))
+    THEN pg_error('22008', 'time field value out of range: ' || h::BIGINT || ':' || lpad(m::BIGINT::VARCHAR, 2, '0') || ':' || s::DOUBLE)::TIME
+    ELSE pg_make_time(h::BIGINT * 3600000000 + m::BIGINT * 60000000 + round_even(s::DOUBLE * 1000000, 0)::BIGINT) END;
 -- PostgreSQL rounds the seconds since 2000-01-01.
 CREATE MACRO pg_to_timestamp(s) AS CASE
     WHEN isnan(s) THEN pg_error('22008', 'timestamp cannot be NaN')::TIMESTAMPTZ
@@ -304,17 +318,27 @@ CREATE MACRO pg_bin_us(span) AS CASE
     THEN pg_error('22008', 'stride must be greater than zero')::BIGINT
     ELSE pg_interval_days(span) * 86400000000 + pg_interval_us(span) END;
 CREATE MACRO pg_bin_floor(us, origin, stride) AS us - ((us - origin) % stride + stride) % stride;
-CREATE MACRO pg_date_bin(span, t, origin) AS list_transform([struct_pack(s := span, t := t, o := origin)], lambda p: CASE
-    WHEN (p).s IS NULL OR (p).t IS NULL OR (p).o IS NULL THEN NULL WHEN NOT isfinite((p).t) THEN (p).t
-    WHEN NOT isfinite((p).o) THEN pg_error('22008', 'origin out of range')::TIMESTAMP
-    ELSE make_timestamp(pg_bin_floor(epoch_us((p).t), epoch_us((p).o), pg_bin_us((p).s))) END)[1];
-CREATE MACRO pg_date_bin_tz(span, t, origin) AS list_transform([struct_pack(s := span, t := t, o := origin)], lambda p: CASE
-    WHEN (p).s IS NULL OR (p).t IS NULL OR (p).o IS NULL THEN NULL WHEN NOT isfinite((p).t) THEN (p).t
-    WHEN NOT isfinite((p).o) THEN pg_error('22008', 'origin out of range')::TIMESTAMPTZ
-    ELSE make_timestamptz(pg_bin_floor(epoch_us((p).t), epoch_us((p).o), pg_bin_us((p).s))) END)[1];
+CREATE MACRO pg_date_bin(span, t, origin) AS CASE
+    WHEN span IS NULL OR t IS NULL OR origin IS NULL THEN NULL WHEN NOT isfinite(t) THEN t
+    WHEN NOT isfinite(origin) THEN pg_error('22008', 'origin out of range')::TIMESTAMP
+    ELSE make_timestamp(pg_bin_floor(epoch_us(t), epoch_us(origin), pg_bin_us(span))) END;
+CREATE MACRO pg_date_bin_tz(span, t, origin) AS CASE
+    WHEN span IS NULL OR t IS NULL OR origin IS NULL THEN NULL WHEN NOT isfinite(t) THEN t
+    WHEN NOT isfinite(origin) THEN pg_error('22008', 'origin out of range')::TIMESTAMPTZ
+    ELSE make_timestamptz(pg_bin_floor(epoch_us(t), epoch_us(origin), pg_bin_us(span))) END;
+-- The engine's series takes no step of mixed signs.
 CREATE MACRO pg_time_series(first, last, step) AS CASE
     WHEN first IS NULL OR last IS NULL THEN NULL
-    WHEN step = to_seconds(0) THEN [pg_error('22023', 'step size cannot equal zero')::TIMESTAMP] ELSE generate_series(first, last, step) END;
+    WHEN step = to_seconds(0) THEN [pg_error('22023', 'step size cannot equal zero')::TIMESTAMP]
+    WHEN greatest(pg_interval_months(step), pg_interval_days(step), pg_interval_us(step)) > 0
+        AND least(pg_interval_months(step), pg_interval_days(step), pg_interval_us(step)) < 0
+    THEN list_transform(pg_moment_series(epoch_us(first), epoch_us(last), pg_interval_months(step)::INTEGER,
+        pg_interval_days(step)::INTEGER, pg_interval_us(step), ''), lambda pg_e: make_timestamp(pg_e))
+    ELSE generate_series(first, last, step) END;
+-- A series of moments, which months and days of the step move on the clock of a zone.
+CREATE MACRO pg_zoned_series(first, last, step, zone) AS list_transform(pg_moment_series(
+    epoch_us(first), epoch_us(last), pg_interval_months(step)::INTEGER, pg_interval_days(step)::INTEGER,
+    pg_interval_us(step), zone), lambda pg_e: make_timestamptz(pg_e));
 -- (s1, e1) OVERLAPS (s2, e2): ends in any order; NULL if an unknown end could decide (overlaps_timestamp).
 CREATE MACRO pg_overlaps(s1, e1, s2, e2) AS list_transform([struct_pack(
         a := CASE WHEN s1 IS NULL THEN e1 WHEN s1 > e1 THEN e1 ELSE s1 END,
@@ -330,25 +354,25 @@ CREATE MACRO pg_overlaps(s1, e1, s2, e2) AS list_transform([struct_pack(
 
 -- The relative position of x between two bounds, whose distance may overflow a float.
 CREATE MACRO pg_share(x, a, b) AS CASE WHEN isinf(b - a) THEN (x / 2 - a / 2) / (b / 2 - a / 2) ELSE (x - a) / (b - a) END;
-CREATE MACRO pg_width_bucket(x, low, high, n) AS list_transform([struct_pack(x := x, a := low, b := high, n := n)], lambda p: CASE
-    WHEN (p).x IS NULL OR (p).a IS NULL OR (p).b IS NULL OR (p).n IS NULL THEN NULL
-    WHEN (p).n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
-    WHEN isnan((p).x) OR isnan((p).a) OR isnan((p).b)
+CREATE MACRO pg_width_bucket(x, low, high, n) AS CASE
+    WHEN x IS NULL OR low IS NULL OR high IS NULL OR n IS NULL THEN NULL
+    WHEN n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
+    WHEN isnan(x) OR isnan(low) OR isnan(high)
     THEN pg_error('2201G', 'operand, lower bound, and upper bound cannot be NaN')::INTEGER
-    WHEN isinf((p).a) OR isinf((p).b) THEN pg_error('2201G', 'lower and upper bounds must be finite')::INTEGER
-    WHEN (p).a = (p).b THEN pg_error('2201G', 'lower bound cannot equal upper bound')::INTEGER
-    WHEN (p).a < (p).b THEN CASE WHEN (p).x < (p).a THEN 0 WHEN (p).x >= (p).b THEN (p).n + 1
-        ELSE CAST(least(floor((p).n * pg_share((p).x, (p).a, (p).b)), (p).n - 1) AS INTEGER) + 1 END
-    ELSE CASE WHEN (p).x > (p).a THEN 0 WHEN (p).x <= (p).b THEN (p).n + 1
-        ELSE CAST(least(floor((p).n * pg_share((p).x, (p).a, (p).b)), (p).n - 1) AS INTEGER) + 1 END END)[1];
-CREATE MACRO pg_exact_bucket(x, low, high, n) AS list_transform([struct_pack(x := x, a := low, b := high, n := n)], lambda p: CASE
-    WHEN (p).x IS NULL OR (p).a IS NULL OR (p).b IS NULL OR (p).n IS NULL THEN NULL
-    WHEN (p).n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
-    WHEN (p).a = (p).b THEN pg_error('2201G', 'lower bound cannot equal upper bound')::INTEGER
-    WHEN (p).a < (p).b THEN CASE WHEN (p).x < (p).a THEN 0 WHEN (p).x >= (p).b THEN (p).n + 1
-        ELSE CAST(((p).x - (p).a) * (p).n // ((p).b - (p).a) AS INTEGER) + 1 END
-    ELSE CASE WHEN (p).x > (p).a THEN 0 WHEN (p).x <= (p).b THEN (p).n + 1
-        ELSE CAST(((p).a - (p).x) * (p).n // ((p).a - (p).b) AS INTEGER) + 1 END END)[1];
+    WHEN isinf(low) OR isinf(high) THEN pg_error('2201G', 'lower and upper bounds must be finite')::INTEGER
+    WHEN low = high THEN pg_error('2201G', 'lower bound cannot equal upper bound')::INTEGER
+    WHEN low < high THEN CASE WHEN x < low THEN 0 WHEN x >= high THEN n + 1
+        ELSE CAST(least(floor(n * pg_share(x, low, high)), n - 1) AS INTEGER) + 1 END
+    ELSE CASE WHEN x > low THEN 0 WHEN x <= high THEN n + 1
+        ELSE CAST(least(floor(n * pg_share(x, low, high)), n - 1) AS INTEGER) + 1 END END;
+CREATE MACRO pg_exact_bucket(x, low, high, n) AS CASE
+    WHEN x IS NULL OR low IS NULL OR high IS NULL OR n IS NULL THEN NULL
+    WHEN n <= 0 THEN pg_error('2201G', 'count must be greater than zero')::INTEGER
+    WHEN low = high THEN pg_error('2201G', 'lower bound cannot equal upper bound')::INTEGER
+    WHEN low < high THEN CASE WHEN x < low THEN 0 WHEN x >= high THEN n + 1
+        ELSE CAST((x - low) * n // (high - low) AS INTEGER) + 1 END
+    ELSE CASE WHEN x > low THEN 0 WHEN x <= high THEN n + 1
+        ELSE CAST((low - x) * n // (low - high) AS INTEGER) + 1 END END;
 
 -- ---------------------------------------------------------------------------------------------- sketches
 

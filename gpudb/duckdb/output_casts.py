@@ -12,7 +12,8 @@ def cast_output(column: str, item: SqlType) -> str:
         if base is item:
             return f"pg_{base.name}_name({column})"
         pairs = f"SELECT unnest({column}) AS item, generate_subscripts({column}, 1) AS place"
-        return f"(SELECT list(pg_{base.name}_name(u.item) ORDER BY u.place) FROM ({pairs}) AS u)"
+        names = f"SELECT list(pg_{base.name}_name(u.item) ORDER BY u.place) FROM ({pairs}) AS u"
+        return f"(CASE WHEN {column} IS NOT NULL THEN coalesce(({names}), []) END)"
     if item.fields and any(field.name.lstrip("_").startswith("reg") for _, field in item.fields):
         members = ", ".join(
             f"{member} := {cast_output(f'struct_extract_at({column}, {place})', field)}"

@@ -16,6 +16,7 @@ from gpudb.catalog.tables import Table
 from gpudb.engine.figures import StageFigures
 from gpudb.errors import QueryCanceled, SqlError, UndefinedTable
 from gpudb.sql.bound import Query
+from gpudb.values.datetime_style import DateTimeStyle
 from gpudb.vector_indexes.definition import SearchEffort
 
 
@@ -23,7 +24,8 @@ class Measures(TypedDict, total=False):
     """What a session measures of a statement; a statement that is prepared and of constants has no entries.
 
     `parse`, `bind` and `plan` are seconds; `engine` ran it, and `fallback` is the construct for which the cluster did
-    not. `stages` ran on workers, which wrote `spilled` bytes to files; `digest` is their plan's.
+    not. `stages` ran on workers, which wrote `spilled` bytes to files; `digest` is their plan's. Without stages, on the
+    fast path, kernels read `fast_path_bytes` of columns.
     """
 
     parse: float
@@ -33,6 +35,7 @@ class Measures(TypedDict, total=False):
     fallback: str
     stages: Sequence[StageFigures]
     spilled: int
+    fast_path_bytes: int
     digest: bytes
 
 
@@ -48,7 +51,7 @@ class Settings:
     rows. `fused` enables fused kernels. `role` is the session's role, and `max_running` the limit of its concurrent
     statements, 0 for none; `group` is its resource group if that limits engines. `function_memory` limits the processes
     of functions, in bytes (0: a default). Engines write to `measures`. `nearest` says how far searches of indexes of
-    vectors look.
+    vectors look. `style` is that of dates, timestamps and intervals in texts.
     """
 
     timezone: str = "UTC"
@@ -67,6 +70,7 @@ class Settings:
     group: ResourceGroup | None = None
     function_memory: int = 0
     nearest: SearchEffort = field(default_factory=SearchEffort)
+    style: DateTimeStyle = field(default_factory=DateTimeStyle)
 
 
 class Cancel:

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 
 from gpudb.engine.protocol import Engine, PlanNode, Request, SharedRows, Stream
 from gpudb.errors import FeatureNotSupported
+from gpudb.functions.input_checks import ERROR_OF
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk
+from gpudb.types import SqlType
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class _Facts:
     has_scores: bool
 
 
+_TEXTS = frozenset({"text", "varchar", "bpchar", "json", "jsonb", "name"})
+_STYLED = frozenset({"date", "timestamp", "timestamptz", "timetz", "time", "interval", "record"})
 _FACTS: Artifact[_Facts] = Artifact()
 
 
@@ -42,6 +46,7 @@ class RoutedEngine:
             self._check_embedded(request)
             return self._embedded.run(request)
         try:
+            _check_style(request)
             return self._cluster.run(request)
         except NotSupportedOnWorkers as error:
             self._refuse(request, error)
@@ -94,6 +99,32 @@ class RoutedEngine:
         """Closes both engines."""
         self._cluster.close()
         self._embedded.close()
+
+
+def _check_style(request: Request) -> None:
+    """Raises NotSupportedOnWorkers if moments or intervals may become texts, or be read from them, in another style
+    than that of workers.
+    """
+    if request.settings.style.is_default:
+        return
+    for node in walk(request.query):
+        if isinstance(node, bound.Call | bound.Cast | bound.Aggregate):
+            args = (node.arg,) if isinstance(node, bound.Cast) else node.args
+            ends = [node.type, *(arg.type for arg in args)]
+            reads = isinstance(node, bound.Call) and node.function == ERROR_OF
+            if reads or (any(_is_text(each) for each in ends) and any(_has_style(each) for each in ends)):
+                raise NotSupportedOnWorkers("a text of a date, timestamp or interval in another style")
+
+
+def _is_text(type_: SqlType) -> bool:
+    return (type_.element or type_).name in _TEXTS
+
+
+def _has_style(type_: SqlType) -> bool:
+    """Whether texts of a type's values may differ by style."""
+    plain = type_.element or type_
+    inner = plain.range_type or plain
+    return bool(plain.fields) or (inner.subtype or inner).name in _STYLED
 
 
 def needs_cluster(query: bound.Query) -> bool:

@@ -57,6 +57,8 @@ def _has_intervals(item: SqlType) -> bool:
 def _render_bits(operands: Operands) -> str:
     """Returns the integer that is hashed of a value."""
     (value,), (item,) = operands.sql, operands.types
+    if item.name == "numeric" and item.wide:
+        return f"pg_bits({value})"
     if item.name == "numeric":
         wide = item.numeric_digits[0] > WORD_DIGITS or item.is_carried
         digits = to_unscaled(value, item)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 
+from gpudb.functions.float_trees import Operand, Step, apply_plain, apply_step
 from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.registry import Operands, declare
 
@@ -52,7 +54,7 @@ def _render_remainder(operands: Operands) -> str:
 declare("int2mod int4mod int8mod mod", _render_remainder)
 # DuckDB folds a minus before a constant into a wider type.
 declare("int2um int4um int8um", "(0::{t} - {0})")
-declare("int2up int4up int8up float4up float8up", "({0})")
+declare("int2up int4up int8up", "({0})")
 declare("int2abs int4abs int8abs", "abs({0})::{t}")
 declare("int2and int4and int8and", "({0} & {1})")
 declare("int2or int4or int8or", "({0} | {1})")
@@ -70,69 +72,79 @@ def _range_error(message: str, duckdb_type: str) -> str:
     return render_error("22003", f"'value out of range: {message}'", duckdb_type)
 
 
-def _is_finite_constant(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+def _make_float_operator(make: Callable[[str], Step]) -> Callable[[Operands], str]:
+    """Returns an operation of floats that raises 22003 where finite operands yield infinity, or others than 0 yield 0.
+
+    `make` returns its step for a type of result.
+    """
+    made = cache(make)
+    return lambda operands: apply_step(made(operands.result.duckdb), *operands.sql)
 
 
-def _make_float_sum(sign: str) -> Callable[[Operands], str]:
-    """Returns a sum or difference that raises 22003 if finite operands yield infinity."""
-
-    def render(operands: Operands) -> str:
-        duckdb_type = operands.result.duckdb
-        overflow = _range_error("overflow", duckdb_type)
-
-        def body(left: str, right: str) -> str:
-            total = f"({left} {sign} {right})"
-            return (
-                f"(CASE WHEN isinf{total} AND isfinite({left}) AND isfinite({right}) THEN {overflow}"
-                f" ELSE {total}::{duckdb_type} END)"
-            )
-
-        return bind_values(body, *operands.sql)
-
-    return render
+def _finite(*operands: Operand) -> str:
+    """Returns the condition, with AND before it, that operands are finite."""
+    return "".join(f" AND isfinite({each.sql})" for each in operands if each.constant is None)
 
 
-declare("float4pl float8pl float48pl float84pl", _make_float_sum("+"))
-declare("float4mi float8mi float48mi float84mi", _make_float_sum("-"))
+def _make_sum(sign: str, duckdb_type: str) -> Step:
+    overflow = _range_error("overflow", duckdb_type)
+    return Step(
+        lambda left, right: f"({left} {sign} {right})",
+        lambda total, left, right: [(f"isinf({total}){_finite(left, right)}", overflow)],
+    )
+
+
+declare("float4pl float8pl float48pl float84pl", _make_float_operator(partial(_make_sum, "+")))
+declare("float4mi float8mi float48mi float84mi", _make_float_operator(partial(_make_sum, "-")))
 # not `-x`: DuckDB turns -x > y into x < -y, and NaN is the greatest on both sides
-declare("float4um float8um", "({0} * -1::{t})")
-declare("float4abs float8abs", "abs({0})")
+declare("float4um float8um", lambda o: apply_plain(f"({{0}} * -1::{o.result.duckdb})", o.sql[0]))
+declare("float4abs float8abs", lambda o: apply_plain("abs({0})", o.sql[0]))
+declare("float4up float8up", lambda o: o.sql[0])
 
 
-def _render_float_product(operands: Operands) -> str:
-    duckdb_type = operands.result.duckdb
+def _make_product(duckdb_type: str) -> Step:
     overflow, underflow = (_range_error(word, duckdb_type) for word in ("overflow", "underflow"))
 
-    def body(left: str, right: str) -> str:
-        product = f"({left} * {right})"
-        return (
-            f"(CASE WHEN isinf{product} AND isfinite({left}) AND isfinite({right}) THEN {overflow}"
-            f" WHEN {product} = 0 AND {left} <> 0 AND {right} <> 0 THEN {underflow}"
-            f" ELSE {product}::{duckdb_type} END)"
-        )
+    def size(left: Operand, right: Operand) -> float | None:
+        """Returns the size of the factor that is constant."""
+        constant = left.constant if left.constant is not None else right.constant
+        return None if constant is None else abs(constant)
 
-    return bind_values(body, *operands.sql)
+    def errors(product: str, left: Operand, right: Operand) -> Iterator[tuple[str, str]]:
+        constant = size(left, right)
+        if constant is None or constant > 1:
+            yield f"isinf({product}){_finite(left, right)}", overflow
+        if constant is None or 0 < constant < 1:
+            yield f"{product} = 0 AND {left.sql} <> 0 AND {right.sql} <> 0", underflow
+
+    def sure(product: str, left: Operand, right: Operand) -> str | None:
+        constant = size(left, right)
+        return f"({left.sql} = 0 OR {right.sql} = 0)" if constant is None or 0 < constant < 1 else None
+
+    return Step(lambda left, right: f"({left} * {right})", errors, sure, is_product=True)
 
 
-def _render_float_quotient(operands: Operands) -> str:
-    duckdb_type = operands.result.duckdb
-    divisor = operands.constants[1]
-    constant = _is_finite_constant(divisor) and divisor != 0
+def _make_quotient(duckdb_type: str) -> Step:
     zero = render_error("22012", "'division by zero'", duckdb_type)
     overflow, underflow = (_range_error(word, duckdb_type) for word in ("overflow", "underflow"))
 
-    def body(left: str, right: str) -> str:
-        quotient = f"({left} / {right})"
-        zero_check = "" if constant else f"WHEN {right} = 0 AND NOT isnan({left}) THEN {zero} "
-        return (
-            f"(CASE {zero_check}WHEN isinf{quotient} AND isfinite({left}) THEN {overflow}"
-            f" WHEN {quotient} = 0 AND {left} <> 0 AND isfinite({right}) THEN {underflow}"
-            f" ELSE {quotient}::{duckdb_type} END)"
-        )
+    def errors(quotient: str, left: Operand, right: Operand) -> Iterator[tuple[str, str]]:
+        divisor = abs(right.constant) if right.constant else None
+        if divisor is None:
+            yield f"{right.sql} = 0 AND NOT isnan({left.sql})", zero
+        if divisor is None or divisor < 1:
+            yield f"isinf({quotient}){_finite(left)}", overflow
+        if divisor is None or divisor > 1:
+            yield f"{quotient} = 0 AND {left.sql} <> 0{_finite(right)}", underflow
 
-    return bind_values(body, *operands.sql)
+    def sure(quotient: str, left: Operand, right: Operand) -> str | None:
+        if right.constant and abs(right.constant) <= 1:
+            return None
+        known = _finite(right) if right.is_computed else ""
+        return f"({quotient} <> 0 OR ({left.sql} = 0{known}))"
+
+    return Step(lambda left, right: f"({left} / {right})", errors, sure)
 
 
-declare("float4mul float8mul float48mul float84mul", _render_float_product)
-declare("float4div float8div float48div float84div", _render_float_quotient)
+declare("float4mul float8mul float48mul float84mul", _make_float_operator(_make_product))
+declare("float4div float8div float48div float84div", _make_float_operator(_make_quotient))

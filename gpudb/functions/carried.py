@@ -8,17 +8,19 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from gpudb.errors import LOST_DECIMALS, NUMERIC_OVERFLOW, GpudbError, NumericOutOfRange
+from gpudb.errors import LOST_DECIMALS, NOT_FINITE, NUMERIC_OVERFLOW, GpudbError, numeric_overflow
 from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
 
 T = TypeVar("T")
+WIDE = -1
+"""The layout, tried last, in which numerics are wide: of any number of digits, NaN or infinite."""
 SCALES = (CARRIED_SCALE, 16, 28, 32, 6, 36, 0, 24, MAX_DIGITS, 12, 34, 10, 30, 26, 22, 18, 14, 8, 4, 2)
 """The scales of layouts, in the order in which they are tried: values of 10²² with 16 decimals come first."""
 
 
 @dataclass(slots=True)
 class Layout:
-    """The layout of one statement: the scale of its carried numerics, and whether its binding has `used` it.
+    """The layout of one statement: the scale of its carried numerics or WIDE, and whether its binding has `used` it.
 
     `tried` are the scales that failed: below zero where a value had too many digits before the point, above it where
     one showed more decimals.
@@ -39,7 +41,28 @@ def carried_scale() -> int:
     if layout is None:
         return CARRIED_SCALE
     layout.used = True
-    return layout.scale
+    return CARRIED_SCALE if layout.scale == WIDE else layout.scale
+
+
+def is_wide_layout() -> bool:
+    """Whether the statement that is being bound computes its numerics in the wide form."""
+    layout = LAYOUT.get()
+    return layout is not None and layout.scale == WIDE
+
+
+def use_layout() -> None:
+    """Notes that the statement that is being bound has a numeric for which its layout may have no room."""
+    layout = LAYOUT.get()
+    if layout is not None:
+        layout.used = True
+
+
+def demand_wide_layout() -> None:
+    """Lets the statement that is being bound compute its numerics in the wide form: binds it again if it does not."""
+    layout = LAYOUT.get()
+    if layout is not None and layout.scale != WIDE:
+        layout.used = True
+        raise numeric_overflow(finite=False)
 
 
 def carried_numeric(least: int = 0) -> SqlType:
@@ -65,21 +88,31 @@ def bind_in_layout(scale: int | None = None) -> Iterator[Layout]:
 
 
 def layout_failure(error: GpudbError) -> int:
-    """Returns whether an error is of a layout: below zero for a value that is too large, above it for lost decimals."""
+    """Returns whether an error is of a layout: below zero for a value that is too large, above it for lost decimals.
+
+    For a value that is not finite, and has room in the wide form alone, it is `_NOT_FINITE`.
+    """
     if error.message != NUMERIC_OVERFLOW or error.sqlstate != "22003":
         return 0
-    return 1 if error.detail == LOST_DECIMALS else -1
+    return 1 if error.detail == LOST_DECIMALS else _NOT_FINITE if error.detail == NOT_FINITE else -1
+
+
+_NOT_FINITE = 2
 
 
 def next_scale(tried: Mapping[int, int]) -> int | None:
-    """Returns the scale to try after others have failed; None if none is left between them."""
+    """Returns the layout to try after others have failed: one between them, else the wide one; None after that."""
+    if WIDE in tried:
+        return None
+    if _NOT_FINITE in tried.values():
+        return WIDE
     least = max((scale for scale, failure in tried.items() if failure > 0), default=-1)
     most = min((scale for scale, failure in tried.items() if failure < 0), default=MAX_DIGITS + 1)
-    return next((scale for scale in SCALES if least < scale < most and scale not in tried), None)
+    return next((scale for scale in SCALES if least < scale < most and scale not in tried), WIDE)
 
 
 def compute_in_layouts(compute: Callable[[], T], layout: Layout, error: GpudbError) -> T:
-    """Binds and computes in one layout after another until one holds all values; 22003 if none does.
+    """Binds and computes in one layout after another until one holds all values; 22003 if not even the wide one does.
 
     `error` is that of the layout, which is changed. Other errors are raised.
     """
@@ -87,20 +120,10 @@ def compute_in_layouts(compute: Callable[[], T], layout: Layout, error: GpudbErr
         layout.tried[layout.scale] = failure
         scale = next_scale(layout.tried)
         if scale is None:
-            raise layout_error(layout.tried)
+            break
         layout.scale = scale
         try:
             return compute()
         except GpudbError as later:
             error = later
     raise error
-
-
-def layout_error(tried: Mapping[int, int]) -> NumericOutOfRange:
-    """Returns the error of a statement whose numerics fit no layout."""
-    failures = set(tried.values())
-    if len(failures) > 1:
-        detail = "No numeric of the statement has room for its largest values and for the decimals of its smallest."
-    else:
-        detail = "A value has too many decimals." if failures == {1} else "A value is too large."
-    return NumericOutOfRange(NUMERIC_OVERFLOW, detail=detail, hint=f"gpudb holds {MAX_DIGITS} digits in a numeric.")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from gpudb.errors import FeatureNotSupported
+from collections.abc import Iterator
+
+from gpudb.errors import LOST_DECIMALS, NUMERIC_OVERFLOW, FeatureNotSupported
+from gpudb.functions.float_trees import Operand, Step, apply_plain, apply_step
 from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.operands import ScaledSql
 from gpudb.functions.resolve import to_numeric_type
+from gpudb.functions.wide_casts import convert_wide, to_wide_struct
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.types.facts import FLOATS, INTEGER_DIGITS, INTEGERS, OIDS, STRINGS
-from gpudb.values.numbers import describe_field_overflow
+from gpudb.values.wide_numerics import describe_field_overflow
 
 _FLOAT_DIGITS = {"float4": 6, "float8": 15}
 
@@ -20,6 +24,8 @@ def to_integer(sql: str, scale: str, source: SqlType, target: SqlType) -> str | 
         return f"pg_{target.name}_in({sql})"
     if source.name in INTEGERS | FLOATS:
         return f"CAST({sql} AS {target.duckdb})"
+    if source.name == "numeric" and source.wide:
+        return f"pg_wide_{target.name}({to_wide_struct(sql, scale, source)})"
     if source.name == "numeric":
         # With one digit fewer than the limits every value fits; rounding may add that digit.
         if source.numeric_digits[0] - source.numeric_digits[1] < INTEGER_DIGITS[target.name] - 1:
@@ -52,27 +58,41 @@ def _parse_json_number(sql: str, target: SqlType) -> str:
     return f"pg_jsonb_scalar({sql}, 'numeric', '{target.plain}')"
 
 
+def _list_narrowing_errors(_: str, operand: Operand) -> Iterator[tuple[str, str]]:
+    v = operand.sql
+    over, under = (
+        render_error("22003", f"'value out of range: {word}'", "FLOAT") for word in ("overflow", "underflow")
+    )
+    yield f"isfinite({v}) AND abs({v}) > {_FLOAT4_LIMIT}", over
+    yield f"{v} <> 0 AND abs({v}) <= 7.006492321624085e-46", under
+
+
+_FLOAT4_LIMIT = "3.4028235677973366e38"
+_NARROW = Step(
+    lambda v: f"CAST(CASE WHEN isfinite({v}) AND abs({v}) > {_FLOAT4_LIMIT} THEN 'NaN'::DOUBLE ELSE {v} END AS FLOAT)",
+    _list_narrowing_errors,
+    lambda result, operand: f"({result} <> 0 OR {operand.sql} = 0)",
+)
+"""float8 as float4."""
+
+
 def to_float(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:
     if source.name == target.name:
         return sql
     if source.name in STRINGS:
         return f"pg_{target.name}_in({sql})"
     if source.name == "float8":
-        over = render_error("22003", "'value out of range: overflow'", "FLOAT")
-        under = render_error("22003", "'value out of range: underflow'", "FLOAT")
-        return bind_values(
-            lambda v: (
-                f"(CASE WHEN isfinite({v}) AND abs({v}) > 3.4028235677973366e38 THEN {over}"
-                f" WHEN {v} <> 0 AND abs({v}) <= 7.006492321624085e-46 THEN {under} ELSE CAST({v} AS FLOAT) END)"
-            ),
-            sql,
-        )
+        return apply_step(_NARROW, sql)
+    if source.name == "numeric" and source.wide:
+        return f"pg_wide_{target.name}({to_wide_struct(sql, scale, source)})"
     if source.name == "numeric":
         # through text: DuckDB divides the digits by a power of ten, which can miss the nearest double by one
         return (
             f"CAST(CAST({sql} AS VARCHAR) AS {target.duckdb})" if source.numeric_digits[0] > 15 else _cast(sql, target)
         )
-    if source.name in INTEGERS | FLOATS:
+    if source.name == "float4":
+        return apply_plain("CAST({0} AS DOUBLE)", sql)
+    if source.name in INTEGERS:
         return _cast(sql, target)
     if source.name == "jsonb":
         return f"CAST({_parse_json_number(sql, target)} AS {target.duckdb})"
@@ -85,6 +105,8 @@ def _cast(sql: str, target: SqlType) -> str:
 
 def to_numeric(sql: str, scale: str, source: SqlType, target: SqlType) -> ScaledSql:
     """Returns the value in the target's digits; its display scale is constant, or that of the source's value."""
+    if target.wide or source.wide:
+        return convert_wide(sql, scale, source, target)
     precision, decimals = target.numeric_digits
     decimal_type = f"DECIMAL({precision},{decimals})"
     scale_sql = str(decimals)
@@ -106,19 +128,14 @@ def to_numeric(sql: str, scale: str, source: SqlType, target: SqlType) -> Scaled
             return bind_values(
                 lambda v: _convert_float_to_declared(v, float_digits, decimal_type, target), sql
             ), scale_sql
-        return _parse_digits(text, decimal_type, target), (
-            f"least(pg_float_decimals({sql}, {float_digits}), {decimals})" if target.is_carried else scale_sql
-        )
+        shown = f"pg_float_decimals({sql}, {float_digits})"
+        return parse_digits(text, decimal_type, target, shown), shown if target.is_carried else scale_sql
     if source.name in STRINGS:
         text = f"pg_numeric_in({sql})"
-        return _parse_digits(text, decimal_type, target), (
-            f"least(pg_decimals({text}), {decimals})" if target.is_carried else scale_sql
-        )
+        return parse_digits(text, decimal_type, target), f"pg_decimals({text})" if target.is_carried else scale_sql
     if source.name == "jsonb":
         text = f"pg_numeric_in({_parse_json_number(sql, target)})"
-        return _parse_digits(text, decimal_type, target), (
-            f"least(pg_decimals({text}), {decimals})" if target.is_carried else scale_sql
-        )
+        return parse_digits(text, decimal_type, target), f"pg_decimals({text})" if target.is_carried else scale_sql
     raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
 
 
@@ -132,15 +149,26 @@ def _overflow_error(decimal_type: str, target: SqlType) -> str:
 
 def _convert_float_to_declared(value: str, digits: int, decimal_type: str, target: SqlType) -> str:
     """Converts a float to declared digits; infinity does not fit."""
-    number = _parse_digits(f"pg_float_digits({value}, {digits})", decimal_type, target)
+    number = parse_digits(f"pg_float_digits({value}, {digits})", decimal_type, target)
     return f"(CASE WHEN isinf({value}) THEN {_overflow_error(decimal_type, target)} ELSE {number} END)"
 
 
-def _parse_digits(text: str, decimal_type: str, target: SqlType) -> str:
+def parse_digits(text: str, decimal_type: str, target: SqlType, shown: str | None = None) -> str:
+    """Returns a number's text as a decimal; 22003 for one without room, for decimals that it shows too.
+
+    `shown` is how many those are, if the text is not plain.
+    """
     error = _overflow_error(decimal_type, target)
-    return bind_values(
-        lambda t: f"coalesce(TRY_CAST({t} AS {decimal_type}), CASE WHEN {t} IS NOT NULL THEN {error} END)", text
-    )
+
+    def parse(value: str) -> str:
+        number = f"coalesce(TRY_CAST({value} AS {decimal_type}), CASE WHEN {value} IS NOT NULL THEN {error} END)"
+        if not target.is_carried:
+            return number
+        decimals = f"pg_decimals({value})" if shown is None else shown
+        lost = render_error("22003", f"'{NUMERIC_OVERFLOW}'", decimal_type, detail=LOST_DECIMALS)
+        return f"(CASE WHEN {decimals} > {target.numeric_digits[1]} THEN {lost} ELSE {number} END)"
+
+    return bind_values(parse, text)
 
 
 def _fit_decimal(sql: str, source: SqlType, target: SqlType) -> str:
@@ -148,6 +176,8 @@ def _fit_decimal(sql: str, source: SqlType, target: SqlType) -> str:
     precision, decimals = target.numeric_digits
     decimal_type = f"DECIMAL({precision},{decimals})"
     digits, source_decimals = source.numeric_digits
+    if target.is_carried and decimals < source_decimals:
+        return _fit_carried(sql, source, target)
     carry = 1 if decimals < source_decimals else 0
     if digits - source_decimals + carry <= precision - decimals:
         return f"CAST({sql} AS {decimal_type})"
@@ -155,6 +185,20 @@ def _fit_decimal(sql: str, source: SqlType, target: SqlType) -> str:
     return bind_values(
         lambda v: f"coalesce(TRY_CAST({v} AS {decimal_type}), CASE WHEN {v} IS NOT NULL THEN {error} END)", sql
     )
+
+
+def _fit_carried(sql: str, source: SqlType, target: SqlType) -> str:
+    """Converts a decimal to fewer decimals, of which it has no more; 22003 if it has, or does not fit."""
+    held, narrow = ("DECIMAL({},{})".format(*item.numeric_digits) for item in (source, target))
+    overflow = _overflow_error(narrow, target)
+    lost = render_error("22003", f"'{NUMERIC_OVERFLOW}'", narrow, detail=LOST_DECIMALS)
+
+    def fit(value: str) -> str:
+        made = f"TRY_CAST({value} AS {narrow})"
+        kept = f"TRY_CAST({made} AS {held}) IS NOT DISTINCT FROM {value}"
+        return f"(CASE WHEN {kept} THEN {made} WHEN {made} IS NULL THEN {overflow} ELSE {lost} END)"
+
+    return bind_values(fit, sql)
 
 
 def to_bool(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:

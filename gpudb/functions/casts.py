@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.bit_strings import BITS, from_bits, to_bits
 from gpudb.functions.cast_datetimes import to_date, to_interval, to_time, to_timestamp
 from gpudb.functions.cast_numbers import to_bool, to_float, to_integer, to_numeric
+from gpudb.functions.geometry import to_geometry
 from gpudb.functions.inet import to_network
 from gpudb.functions.let_binding import bind_values, call_lookup, render_error
 from gpudb.functions.matrix_casts import from_matrix, to_matrix
@@ -17,12 +19,14 @@ from gpudb.functions.multirange_lists import from_range
 from gpudb.functions.operands import ScaledSql, pack, unpack
 from gpudb.functions.range_text import parse_range
 from gpudb.functions.records import convert_record, pack_record
+from gpudb.functions.row_addresses import to_tid
 from gpudb.functions.text_literal import quote_literal
+from gpudb.functions.text_search import VALUES, to_text_search
 from gpudb.functions.timetz import to_timetz
 from gpudb.functions.to_text import format_array, to_string, to_text
-from gpudb.functions.vectors import convert_vector
+from gpudb.functions.vector_casts import convert_vector
 from gpudb.types import TEXT, SqlType
-from gpudb.types.facts import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS
+from gpudb.types.facts import FLOATS, GEOMETRIC, INTEGERS, OIDS, STRINGS, VECTORS
 
 
 def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool) -> ScaledSql:
@@ -40,6 +44,8 @@ def cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool)
         if target.name.startswith("reg"):
             # A look-up of an object is a subquery, which a lambda may not contain.
             return _cast(sql, scale, source, target, explicit)
+        if target.name == "numeric" and target.wide:
+            return to_numeric(sql, scale, source, target)
         if target.name != "numeric":
             return bind_values(lambda v: _cast(v, scale, source, target, explicit)[0], sql), "0"
         value = bind_values(lambda v: to_numeric(v, scale, source, target)[0], sql)
@@ -71,7 +77,13 @@ def _cast(sql: str, scale: str, source: SqlType, target: SqlType, explicit: bool
         return converted, "0"
     if target.name == "money" and (converted := to_money(sql, source)) is not None:
         return converted, "0"
+    if target.name == "tid" and (converted := to_tid(sql, source)) is not None:
+        return converted, "0"
+    if target.name in VALUES and (converted := to_text_search(sql, source, target)) is not None:
+        return converted, "0"
     if target.name == "matrix" and (converted := to_matrix(sql, source)) is not None:
+        return converted, "0"
+    if target.name in GEOMETRIC and (converted := to_geometry(sql, source, target)) is not None:
         return converted, "0"
     if target.name == "timetz" and (converted := to_timetz(sql, source, target)) is not None:
         return converted, "0"
@@ -157,7 +169,8 @@ def _cast_arrays(sql: str, source: SqlType, target: SqlType, explicit: bool) -> 
     if source_element is None and source.name in VECTORS:
         source_element = SqlType(VECTORS[source.name])
     elif source_element is None and source.name in STRINGS:
-        sql, source_element = f"pg_array_in({sql})", TEXT
+        reader = "pg_array_in" if target.delimiter == "," else "pg_box_array_in"
+        sql, source, source_element = f"{reader}_{target.dims}({sql})", replace(TEXT.array, dims=target.dims), TEXT
     elif source_element is None:
         raise FeatureNotSupported(f"cast from {source.plain} to {target.plain} is not supported")
     if source_element.duckdb == target_element.duckdb and target_element in {
@@ -216,6 +229,10 @@ def _to_oid(sql: str, scale: str, source: SqlType, target: SqlType) -> str | Non
 
 def _to_registered(sql: str, scale: str, source: SqlType, target: SqlType) -> str | None:
     if source.name in STRINGS:
+        if target.name in ("regoper", "regoperator"):
+            raise FeatureNotSupported(f"the name of an operator as {target.name} is not supported")
+        if target.name == "regclass" and source.name not in ("unknown", "cstring"):
+            return call_lookup("pg_to_regrelation", sql)  # a text has a cast of its own, a literal the input function
         return call_lookup(f"pg_to_{target.name}", sql)
     return _to_oid(sql, scale, source, target)
 

@@ -7,6 +7,7 @@ from gpudb.functions.let_binding import bind_values
 from gpudb.functions.library import COMMUTATORS
 from gpudb.functions.numeric import exceeds_int128
 from gpudb.functions.registry import Operands, Template, declare
+from gpudb.functions.wide_casts import align_numerics
 from gpudb.types import SqlType
 
 _SYMBOLS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -43,13 +44,14 @@ _SAME = {
 
 def is_integral_beyond_int128(one: SqlType, other: SqlType) -> bool:
     """Whether one of two numeric types is integral and does not fit 128 bits at the other's scale."""
-    if one.name != "numeric" or other.name != "numeric":
+    if one.name != "numeric" or other.name != "numeric" or one.wide or other.wide:
         return False
     return exceeds_int128((one, other)) and 0 in {one.numeric_digits[1], other.numeric_digits[1]}
 
 
 def compare_numbers(symbol: str, left: str, right: str, one: SqlType, other: SqlType) -> str:
     """Compares numerics: DuckDB converts both to one scale, which a large integral number may not fit."""
+    left, right, one, other = align_numerics(left, right, one, other)
     if not is_integral_beyond_int128(one, other):
         return f"({left} {symbol} {right})"
     if one.numeric_digits[1] == 0:
@@ -95,5 +97,5 @@ declare("text_lt", "({0} < {1})")
 declare("text_le", "({0} <= {1})")
 declare("text_gt", "({0} > {1})")
 declare("text_ge", "({0} >= {1})")
-declare("xideq xideqint4 cideq tideq", "({0} = {1})")
-declare("xidneq xidneqint4 tidne", "({0} <> {1})")
+declare("xideq xideqint4 cideq", "({0} = {1})")
+declare("xidneq xidneqint4", "({0} <> {1})")

@@ -26,21 +26,17 @@ for _name in ("date", "timestamp"):
     declare(f"interval_pl_{_name}", "({1} + {0})")
 
 
-def _is_added_by_engine(span: Interval, sign: str) -> bool:
-    """Whether the engine adds an interval as PostgreSQL does: it adds a negative one from the smallest field on."""
-    if abs(span.microseconds) >= DAY:
-        return False
-    one_field = not span.microseconds or not (span.months or span.days)
-    return one_field or (sign == "+" and min(span.months, span.days, span.microseconds) >= 0)
-
-
 def _make_timestamptz_sum(position: int, sign: str) -> Callable[[Operands], str]:
     """Returns timestamptz ± interval: months and days on the session's clock, the rest in elapsed time."""
 
     def render(operands: Operands) -> str:
         value, span, known_span = operands.sql[position], operands.sql[1 - position], operands.constants[1 - position]
-        if isinstance(known_span, Interval) and _is_added_by_engine(known_span, sign):
-            return f"({value} {sign} {span})"
+        if isinstance(known_span, Interval):
+            if not (known_span.months or known_span.days) and abs(known_span.microseconds) < DAY:
+                return f"({value} {sign} {span})"
+            if not (known_span.months and known_span.days) and not known_span.microseconds:
+                # one way over the clock
+                return f"CAST(CAST({value} AS TIMESTAMP) {sign} {span} AS TIMESTAMPTZ)"
         return bind_values(
             lambda v, s: (
                 f"pg_move_moment({v}, {sign}pg_interval_months({s}), {sign}pg_interval_days({s}),"
@@ -165,20 +161,24 @@ def _truncate_interval(unit: str, value: str) -> str:
 
 
 declare("date_trunc", _render_date_trunc)
-declare("date_bin(interval,timestamp,timestamp)", "pg_date_bin({0}, {1}, {2})")
-declare("date_bin(interval,timestamptz,timestamptz)", "pg_date_bin_tz({0}, {1}, {2})")
+declare("date_bin(interval,timestamp,timestamp)", make_macro_template("pg_date_bin"))
+declare("date_bin(interval,timestamptz,timestamptz)", make_macro_template("pg_date_bin_tz"))
 
 # ---------------------------------------------------------------------------------------------- constructors
 
-declare("make_date", "pg_make_date({0}, {1}, {2})")
-declare("make_time", "pg_make_time_of({0}, {1}, {2})")
+declare("make_date", make_macro_template("pg_make_date"))
+declare("make_time", make_macro_template("pg_make_time_of"))
 
 
 def _render_make_timestamp(operands: Operands) -> str:
     """Returns a timestamp of six numbers; NULL if any is NULL."""
-    date, time = ", ".join(operands.sql[:3]), ", ".join(operands.sql[3:6])
-    known_all = " AND ".join(f"{operand} IS NOT NULL" for operand in operands.sql[:6])
-    return f"(CASE WHEN {known_all} THEN pg_make_date({date}) + pg_make_time_of({time}) END)"
+
+    def body(*parts: str) -> str:
+        date, time = ", ".join(parts[:3]), ", ".join(parts[3:])
+        known_all = " AND ".join(f"{part} IS NOT NULL" for part in parts)
+        return f"(CASE WHEN {known_all} THEN pg_make_date({date}) + pg_make_time_of({time}) END)"
+
+    return bind_values(body, *operands.sql[:6])
 
 
 declare("make_timestamp", _render_make_timestamp)
@@ -296,17 +296,19 @@ def _make_sum_in_zone(sign: str) -> Callable[[Operands], str]:
     def render(operands: Operands) -> str:
         zone = _get_zone(operands, 2)
 
-        def moved(timestamp: str, span: str) -> str:
-            # days and months count on the zone's clock, hours do not
-            none = f"pg_interval_months({span}) = 0 AND pg_interval_days({span}) = 0"
-            days = f"pg_make_interval(pg_interval_months({span}), pg_interval_days({span}), 0)"
-            local = f"({_render_local_timestamp(timestamp, zone)} {sign} {days})"
+        def step(timestamp: str, months: str, days: str) -> str:
             # the zone is evaluated nevertheless: it may be unknown or NULL
+            local = f"({_render_local_timestamp(timestamp, zone)} {sign} pg_make_interval({months}, {days}, 0))"
             zoned = _render_timestamptz(local, zone)
-            start = f"(CASE WHEN {none} AND {zoned} IS NOT NULL THEN {timestamp} ELSE {zoned} END)"
+            return f"(CASE WHEN {months} = 0 AND {days} = 0 AND {zoned} IS NOT NULL THEN {timestamp} ELSE {zoned} END)"
+
+        def move(timestamp: str, span: str) -> str:
+            # months, then days count on the zone's clock, hours do not
+            with_months = step(timestamp, f"pg_interval_months({span})", "0")
+            start = bind_values(lambda t, s: step(t, "0", f"pg_interval_days({s})"), with_months, span)
             return f"({start} {sign} to_microseconds(pg_interval_us({span})))"
 
-        return bind_values(moved, *operands.sql[:2])
+        return bind_values(move, *operands.sql[:2])
 
     return render
 
@@ -338,28 +340,18 @@ def _render_series(operands: Operands) -> str:
     first, last, step = operands.sql
     span = operands.constants[2]
     if operands.types[0].name == "timestamptz":
-        if not isinstance(span, Interval):
-            raise FeatureNotSupported(
-                "generate_series over timestamptz by an interval that is not constant is not supported"
-            )
-        if span.microseconds and not (span.months or span.days):
+        if isinstance(span, Interval) and span.microseconds and not (span.months or span.days):
             series = f"pg_time_series(timezone('UTC', {first}), timezone('UTC', {last}), {step})"
             return f"list_transform({series}, lambda pg_e: timezone('UTC', pg_e))"
-        if abs(span.microseconds) >= DAY:
-            raise FeatureNotSupported("generate_series by days and more than 24 hours is not supported")
+        return bind_values(
+            lambda a, b, s: f"pg_zoned_series({a}, {b}, {s}, current_setting('TimeZone'))", first, last, step
+        )
     return f"pg_time_series({first}, {last}, {step})"
 
 
 def _render_series_in_zone(operands: Operands) -> str:
     """Steps of days and months follow the zone's clock."""
-    zone, span = _get_zone(operands, 3), operands.constants[2]
-    if not isinstance(span, Interval) or (span.microseconds and (span.months or span.days)):
-        raise FeatureNotSupported("this step of generate_series over timestamptz is not supported")
-    if span.microseconds:
-        zone = zones.fixed_offset_zone(0)
-    first, last = (_render_local_timestamp(operand, zone) for operand in operands.sql[:2])
-    series = f"pg_time_series({first}, {last}, {operands.sql[2]})"
-    return f"list_transform({series}, lambda pg_e: {_render_timestamptz('pg_e', zone)})"
+    return bind_values(lambda a, b, s, z: f"pg_zoned_series({a}, {b}, {s}, {z})", *operands.sql)
 
 
 declare("generate_series(timestamptz,timestamptz,interval,text)", _render_series_in_zone)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 
-from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.functions.carried import carried_numeric
+from gpudb.errors import NOT_FINITE, NUMERIC_OVERFLOW, FeatureNotSupported, SqlError
+from gpudb.functions.carried import carried_numeric, use_layout
 from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.numeric import render_quotient
-from gpudb.functions.registry import Operands, declare
+from gpudb.functions.registry import Operands, declare, declare_wide
 from gpudb.functions.text_literal import get_constant_text, quote_literal
+from gpudb.functions.wide_casts import to_wide_struct
 from gpudb.types import SqlType, exact_numeric
 from gpudb.values.interval import UNIT_SPELLINGS
 
@@ -176,6 +177,10 @@ def _split_julian(value: str, item: SqlType) -> tuple[str, str]:
     return f"({day} - DATE '1970-01-01' + 2440588)", f"(epoch_us({local}) - epoch_us(CAST({day} AS TIMESTAMP)))"
 
 
+_ENDLESS = frozenset({"date", *_TIMESTAMP_FIELDS})
+"""Types of moments that may be infinite."""
+
+
 def _render_field(unit: str, value: str, item: SqlType, duckdb_type: str) -> str:
     """Returns one field as a decimal."""
     scale = _get_scale(unit, item)
@@ -184,8 +189,8 @@ def _render_field(unit: str, value: str, item: SqlType, duckdb_type: str) -> str
         digits = _INTERVAL_DIGITS if item.name == "interval" else 19
         field = f"(CAST({field} AS DECIMAL({digits},0)) * {'0.' + '0' * (scale - 1) + '1'})"
     field = f"CAST({field} AS {duckdb_type})"
-    if unit in _MONOTONIC and item.name in {"date", *_TIMESTAMP_FIELDS}:
-        error = render_error("0A000", "'numeric NaN and infinities are not supported'", duckdb_type)
+    if unit in _MONOTONIC and item.name in _ENDLESS:
+        error = render_error("22003", f"'{NUMERIC_OVERFLOW}'", duckdb_type, detail=NOT_FINITE)
         return f"(CASE WHEN isinf({value}) THEN {error} ELSE {field} END)"
     return field
 
@@ -214,7 +219,7 @@ def _render_julian(value: str, item: SqlType, result: SqlType) -> str:
     day, clock = _split_julian(value, item)
     share = render_quotient(f"CAST({clock} AS DECIMAL(18,0))", "CAST(86400000000 AS DECIMAL(18,0))", "0", result)
     duckdb_type = result.duckdb
-    error = render_error("0A000", "'numeric NaN and infinities are not supported'", duckdb_type)
+    error = render_error("22003", f"'{NUMERIC_OVERFLOW}'", duckdb_type, detail=NOT_FINITE)
     day_sum = f"struct_pack(v := CAST(pg_q.v + {day} AS {result.duckdb_value}), s := (pg_q).s)"
     sum_sql = f"list_transform([{share}], lambda pg_q: {day_sum})[1]"
     return f"(CASE WHEN isinf({value}) THEN {error} WHEN {value} IS NOT NULL THEN CAST({sum_sql} AS {duckdb_type}) END)"
@@ -244,6 +249,8 @@ def _render_extract_value(operands: Operands) -> str:
 
 def _get_extract_type(types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
     text, item = constants[0], types[1]
+    if item.name in _ENDLESS:
+        use_layout()  # a moment may be infinite
     if not isinstance(text, str):
         return carried_numeric()
     unit = UNITS.get(text.strip().lower())
@@ -258,6 +265,21 @@ def _get_extract_type(types: Sequence[SqlType], constants: Sequence[object]) -> 
 
 
 declare("extract", _render_extract_value, scale=_render_extract_scale, result=_get_extract_type)
+
+
+def _render_wide_extract(operands: Operands) -> str:
+    """Returns a field as a wide numeric: that of an infinite moment is infinite if it grows with time, else NULL."""
+    plain = replace(operands, result=_get_extract_type(operands.types, operands.constants))
+    text, item, value = get_constant_text(operands, 0), operands.types[1], operands.sql[1]
+    scale = _render_extract_scale(plain) if plain.result.is_carried else str(plain.result.numeric_digits[1])
+    finite = to_wide_struct(_render_extract_value(plain), scale, plain.result)
+    if text is None or item.name not in _ENDLESS or UNITS.get(text.strip().lower()) not in _MONOTONIC:
+        return finite
+    infinity = f"pg_wide_in(CASE WHEN {value} > TIMESTAMP '1970-01-01' THEN 'Infinity' ELSE '-Infinity' END)"
+    return f"(CASE WHEN isinf({value}) THEN {infinity} ELSE {finite} END)"
+
+
+declare_wide("extract", _render_wide_extract)
 
 
 def _render_part(unit: str, value: str, item: SqlType) -> str:

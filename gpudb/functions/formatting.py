@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpudb.functions.carried import carried_numeric
-from gpudb.functions.registry import Operands, declare
+from gpudb.functions.cast_numbers import parse_digits
+from gpudb.functions.registry import Operands, declare, declare_wide
 from gpudb.functions.to_text import to_text
 
 declare("to_char(timestamp,text)", "pg_format_timestamp({0}, {1})")
@@ -26,7 +27,9 @@ declare("to_date(text,text)", "pg_read_date({0}, {1})")
 declare("to_timestamp(text,text)", "pg_read_timestamptz({0}, {1}, current_setting('TimeZone'))")
 declare(
     "to_number(text,text)",
-    lambda o: f"CAST(pg_read_number({o.sql[0]}, {o.sql[1]}) AS {o.result.duckdb_value})",
-    scale=lambda o: f"least({o.result.numeric_digits[1]}, pg_decimals(pg_read_number({o.sql[0]}, {o.sql[1]})))",
+    lambda o: parse_digits(f"pg_read_number({o.sql[0]}, {o.sql[1]})", o.result.duckdb_value, o.result),
+    scale=lambda o: f"pg_decimals(pg_read_number({o.sql[0]}, {o.sql[1]}))",
     result=lambda types, constants: carried_numeric(),
 )
+declare_wide("to_char(numeric,text)", _render_digits)
+declare_wide("to_number(text,text)", lambda o: f"pg_wide_in(pg_read_number({o.sql[0]}, {o.sql[1]}))")

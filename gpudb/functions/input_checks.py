@@ -12,4 +12,4 @@ from gpudb.types import TEXT
 ERROR_OF = Function(0, "input-error", (TEXT, TEXT), TEXT.array, strict=True)
 """Returns message, detail, hint and SQLSTATE for a text and a type's name; NULL if the text is a value."""
 
-declare("input-error", "pg_input_error({0}, {1}, current_setting('TimeZone'))")
+declare("input-error", "pg_input_error({0}, {1}, current_setting('TimeZone'), pg_style())")

@@ -45,10 +45,11 @@ declare("jsonb_array_element_text", "pg_json_text(pg_jsonb_element({0}, {1}))")
 
 
 def _render_path(operands: Operands) -> str:
+    function = f"pg_{operands.types[0].name}_path"
     if operands.types[1].element is not None:
-        return f"pg_json_path({operands.sql[0]}, {operands.sql[1]})"
+        return f"{function}({operands.sql[0]}, {operands.sql[1]})"
     steps = ", ".join(f"CAST({step} AS VARCHAR)" for step in operands.sql[1:])
-    return f"pg_json_path({operands.sql[0]}, [{steps}])"
+    return f"{function}({operands.sql[0]}, [{steps}])"
 
 
 declare("json_extract_path jsonb_extract_path", _render_path)
@@ -134,9 +135,11 @@ declare("jsonb_ne", lambda o: f"(NOT {_compare_equal(o.sql)})")
 
 
 _DATETIMES = {
-    "timestamp": "regexp_replace({}, ' ', 'T')",  # the first blank; another one precedes BC
-    "timestamptz": "pg_json_moment({})",
+    "date": "pg_iso_date_text({})",
+    "timestamp": "regexp_replace(pg_iso_timestamp_text({}), ' ', 'T')",  # the first blank; another one precedes BC
+    "timestamptz": "pg_json_moment(pg_iso_timestamptz_text({}))",
 }
+"""Moments within JSON, whatever the session's DateStyle."""
 
 
 def to_json(sql: str, scale: str, item: SqlType) -> str:
@@ -156,6 +159,10 @@ def to_json(sql: str, scale: str, item: SqlType) -> str:
             sql,
         )
     text = to_text(sql, scale, item)
+    if item.wide:
+        return bind_values(
+            lambda v: f"(CASE WHEN suffix({v}, 'N') OR suffix({v}, 'y') THEN '\"' || {v} || '\"' ELSE {v} END)", text
+        )
     if name in {"json", "jsonb", "bool", "numeric"} | INTEGERS:
         return text
     if name in {"float4", "float8"}:
@@ -167,8 +174,8 @@ def to_json(sql: str, scale: str, item: SqlType) -> str:
             sql,
         )
     if name in _DATETIMES:
-        return f"('\"' || {_DATETIMES[name].format(text)} || '\"')"
-    if name in OIDS or name in {"date", "time", "uuid", "interval"}:
+        return bind_values(lambda v: f"('\"' || {_DATETIMES[name].format(v)} || '\"')", sql)
+    if name in OIDS or name in {"time", "uuid", "interval"}:
         return f"('\"' || {text} || '\"')"
     return f"CAST(to_json({to_text(sql, scale, item, output=True)}) AS VARCHAR)"
 
@@ -220,8 +227,9 @@ def key_to_text(sql: str, scale: str, item: SqlType) -> str:
     if item.element is not None or item.name in {"json", "jsonb"} or item.fields:
         message = "key value must be scalar, not array, composite, or json"
         raise SqlError.of("invalid_parameter_value", message)
-    text = to_text(sql, scale, item, output=item.name != "bool")
-    return _DATETIMES[item.name].format(text) if item.name in _DATETIMES else text
+    if item.name in _DATETIMES:
+        return bind_values(lambda v: _DATETIMES[item.name].format(v), sql)
+    return to_text(sql, scale, item, output=item.name != "bool")
 
 
 def _render_key(operands: Operands, index: int, *, numbered: bool = False) -> str:

@@ -9,7 +9,9 @@ from gpudb.functions.registry import Operands
 
 _SHORT = 64
 # Names, parameters of lambdas and constants.
-_PLAIN = re.compile(r"""(?:\w+|\(\w+\)|"(?:[^"]|"")*")(?:\.\w+|\."(?:[^"]|"")*")*|'(?:[^']|'')*'""")
+_PLAIN = re.compile(
+    r"""(?:\w+|\(\w+\)|"(?:[^"]|"")*")(?:\.\w+|\."(?:[^"]|"")*")*|(?:unhex\()?'(?:[^']|'')*'(?:\)|::BLOB)?"""
+)
 
 DETAIL = "\x1f"
 """Separator of an error's message and detail when both pass through the engine."""
@@ -21,6 +23,7 @@ HINT = "\x1e"
 
 CONTEXT = "\x1d"
 """Separator of what is before and the context."""
+_LITERAL = re.compile(r"'(?:[^']|'')*'")
 
 
 def bind_values(body: Callable[..., str], *values: str) -> str:
@@ -66,4 +69,6 @@ def render_error(state: str, message: str, duckdb: str, *, detail: str | None = 
     """Returns an error as a value of a DuckDB type; `message` is a SQL expression, `detail` plain text."""
     if detail is not None:
         message = f"{message} || chr({ord(DETAIL)}) || '{detail}'"
+    elif _LITERAL.fullmatch(message):  # planned faster than the macro
+        return f"CAST(CAST(CAST('[{state}] {message[1:]} AS INTEGER) AS VARCHAR) AS {duckdb})"
     return f"CAST(pg_error('{state}', {message}) AS {duckdb})"

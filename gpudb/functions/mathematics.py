@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from gpudb.functions.let_binding import bind_values, render_error
+from collections.abc import Iterator
+
+from gpudb.functions.float_trees import Operand, Step, apply_plain, apply_step
+from gpudb.functions.let_binding import bind_values, make_macro_template, render_error
 from gpudb.functions.operands import unpack
 from gpudb.functions.registry import Operands, declare
 
@@ -12,83 +15,89 @@ _RANGE = render_error("22003", "'input is out of range'", "DOUBLE")
 
 # ---------------------------------------------------------------------------------------------- rounding, signs
 
-declare("round(float8) dround", "round_even({0}, 0)")
-declare("trunc(float8) dtrunc", "trunc({0})")
-declare("ceil(float8) ceiling(float8)", "ceil({0})")
-declare("floor(float8)", "floor({0})")
+
+def _declare_plain(names: str, template: str) -> None:
+    """Declares functions that have no errors, and whose result is finite where the operand is, and only there."""
+    declare(names, lambda operands: apply_plain(template, operands.sql[0]))
+
+
+_declare_plain("round(float8) dround", "round_even({0}, 0)")
+_declare_plain("trunc(float8) dtrunc", "trunc({0})")
+_declare_plain("ceil(float8) ceiling(float8)", "ceil({0})")
+_declare_plain("floor(float8)", "floor({0})")
 declare("sign(float8)", "CAST(sign({0}) AS DOUBLE)")
-declare("abs(float4) abs(float8)", "abs({0})")
+_declare_plain("abs(float4) abs(float8)", "abs({0})")
 declare("abs(int2) abs(int4) abs(int8)", "abs({0})::{t}")
 
 # ---------------------------------------------------------------------------------------------- powers, logarithms
 
 
-def _make_guarded(condition: str, error: str, result: str) -> object:
-    """Returns a function of one float that raises an error outside its domain."""
-
-    def render(operands: Operands) -> str:
-        return bind_values(
-            lambda v: f"(CASE WHEN {condition.format(v)} THEN {error} ELSE {result.format(v)} END)", operands.sql[0]
-        )
-
-    return render
+def _declare_step(names: str, step: Step) -> None:
+    declare(names, lambda operands: apply_step(step, *operands.sql))
 
 
-def _declare_with_domain(names: str, condition: str, error: str, result: str) -> None:
-    declare(names, _make_guarded(condition, error, result))  # type: ignore[arg-type]
+def _declare_with_domain(names: str, condition: str, error: str, result: str, but: str = "") -> None:
+    """Declares functions of one float that raise an error outside their domain; infinities in it stay infinite.
+
+    Where the condition holds, and `but` too, the result is NaN.
+    """
+
+    def errors(_: str, v: Operand) -> list[tuple[str, str]]:
+        outside = condition if not but else f"{condition} AND NOT {but}"
+        return [(outside.format(v.sql), error.format(v.sql))]
+
+    guarded = f"(CASE WHEN {condition} THEN 'NaN'::DOUBLE ELSE {result} END)"
+    _declare_step(names, Step(guarded.format, errors))
+
+
+def _keep_finite(_: str, *operands: Operand) -> str | None:
+    """Returns the condition that operands are finite, of a function whose result may be finite all the same."""
+    return " AND ".join(f"isfinite({each.sql})" for each in operands if each.is_computed) or None
 
 
 _NEGATIVE_ROOT = render_error("2201F", "'cannot take square root of a negative number'", "DOUBLE")
 _declare_with_domain("sqrt(float8) dsqrt", "{0} < 0", _NEGATIVE_ROOT, "sqrt({0})")
 
 
-def _make_logarithm(result: str) -> object:
+def _declare_logarithm(names: str, result: str) -> None:
     zero = render_error("2201E", "'cannot take logarithm of zero'", "DOUBLE")
     negative = render_error("2201E", "'cannot take logarithm of a negative number'", "DOUBLE")
-
-    def render(operands: Operands) -> str:
-        return bind_values(
-            lambda v: f"(CASE WHEN {v} = 0 THEN {zero} WHEN {v} < 0 THEN {negative} ELSE {result.format(v)} END)",
-            operands.sql[0],
-        )
-
-    return render
+    _declare_with_domain(names, "{0} <= 0", f"CASE WHEN {{0}} = 0 THEN {zero} ELSE {negative} END", result)
 
 
-declare("ln(float8) dlog1", _make_logarithm("ln({0})"))  # type: ignore[arg-type]
-declare("log(float8) log10(float8) dlog10", _make_logarithm("log10({0})"))  # type: ignore[arg-type]
+_declare_logarithm("ln(float8) dlog1", "ln({0})")
+_declare_logarithm("log(float8) log10(float8) dlog10", "log10({0})")
 
 
-def _render_exp(operands: Operands) -> str:
-    return bind_values(
-        lambda v: (
-            f"(CASE WHEN isinf(exp({v})) AND isfinite({v}) THEN {_OVER}"
-            f" WHEN exp({v}) = 0 AND isfinite({v}) THEN {_UNDER} ELSE exp({v}) END)"
-        ),
-        operands.sql[0],
-    )
+def _list_exp_errors(result: str, v: Operand) -> list[tuple[str, str]]:
+    finite = f"isfinite({v.sql})"
+    return [(f"isinf({result}) AND {finite}", _OVER), (f"{result} = 0 AND {finite}", _UNDER)]
 
 
-declare("exp(float8) dexp", _render_exp)
+_declare_step("exp(float8) dexp", Step("exp({})".format, _list_exp_errors, lambda result, _: f"{result} <> 0"))
 
 
-def _render_power(operands: Operands) -> str:
-    undefined = render_error("2201F", "'zero raised to a negative power is undefined'", "DOUBLE")
-    message = "'a negative number raised to a non-integer power yields a complex result'"
-    return bind_values(
-        lambda x, y: (
-            f"(CASE WHEN {x} = 0 AND {y} < 0 THEN {undefined}"
-            f" WHEN {x} < 0 AND isfinite({y}) AND {y} <> trunc({y})"
-            f" THEN {render_error('2201F', message, 'DOUBLE')}"
-            f" WHEN isinf(pow({x}, {y})) AND isfinite({x}) AND isfinite({y}) THEN {_OVER}"
-            f" WHEN pow({x}, {y}) = 0 AND {x} <> 0 AND isfinite({x}) AND isfinite({y}) THEN {_UNDER}"
-            f" ELSE pow({x}, {y}) END)"
-        ),
-        *operands.sql,
-    )
+def _list_power_errors(result: str, base: Operand, exponent: Operand) -> Iterator[tuple[str, str]]:
+    x, y, constant = base.sql, exponent.sql, exponent.constant
+    if constant is None or constant < 0:
+        undefined = "'zero raised to a negative power is undefined'"
+        yield f"{x} = 0 AND {y} < 0", render_error("2201F", undefined, "DOUBLE")
+    if constant is None or not constant.is_integer():
+        message = "'a negative number raised to a non-integer power yields a complex result'"
+        yield f"{x} < 0 AND isfinite({y}) AND {y} <> trunc({y})", render_error("2201F", message, "DOUBLE")
+    finite = " AND ".join(f"isfinite({each.sql})" for each in (base, exponent) if each.constant is None) or "true"
+    yield f"isinf({result}) AND {finite}", _OVER
+    yield f"{result} = 0 AND {x} <> 0 AND {finite}", _UNDER
 
 
-declare("power(float8,float8) pow(float8,float8) dpow", _render_power)
+def _trust_power(result: str, x: Operand, y: Operand) -> str:
+    known = None if y.constant else _keep_finite(result, x, y)
+    return " AND ".join(filter(None, [f"({result} <> 0 OR {x.sql} = 0)", known]))
+
+
+_declare_step(
+    "power(float8,float8) pow(float8,float8) dpow", Step("pow({}, {})".format, _list_power_errors, _trust_power)
+)
 # one step of Newton's method, so that cubes have integral roots
 declare(
     "cbrt dcbrt",
@@ -105,36 +114,47 @@ declare(
 
 declare("pi", "pi()")
 _RADIANS_PER_DEGREE = "0.0174532925199432957692::DOUBLE"
-_declare_with_domain(
+_declare_step(
     "degrees",
-    f"isinf({{0}} / {_RADIANS_PER_DEGREE}) AND isfinite({{0}})",
-    _OVER,
-    f"({{0}} / {_RADIANS_PER_DEGREE})",
+    Step(
+        f"({{}} / {_RADIANS_PER_DEGREE})".format,
+        lambda result, v: [(f"isinf({result}) AND isfinite({v.sql})", _OVER)],
+    ),
 )
-_declare_with_domain(
+_declare_step(
     "radians",
-    f"{{0}} * {_RADIANS_PER_DEGREE} = 0 AND {{0}} <> 0",
-    _UNDER,
-    f"({{0}} * {_RADIANS_PER_DEGREE})",
+    Step(
+        f"({{}} * {_RADIANS_PER_DEGREE})".format,
+        lambda result, v: [(f"{result} = 0 AND {v.sql} <> 0", _UNDER)],
+        lambda result, v: f"({result} <> 0 OR {v.sql} = 0)",
+    ),
 )
+
+
+def _declare_periodic(name: str, result: str) -> None:
+    """Declares a function that raises an error for infinities: their remainder is NaN, that of others themselves."""
+    unchecked = result.replace("{0}", "({0} % 'Infinity'::DOUBLE)")
+    _declare_step(name, Step(unchecked.format, lambda _, v: [(f"isinf({v.sql})", _RANGE)]))
+
+
 for _name in ("sin", "cos", "tan"):
-    _declare_with_domain(_name, "isinf({0})", _RANGE, _name + "({0})")
+    _declare_periodic(_name, _name + "({0})")
 _declare_with_domain(
     "cot", "isinf({0})", _RANGE, "(CASE WHEN {0} = 0 THEN 'Infinity'::DOUBLE / sign(1 / {0}) ELSE 1 / tan({0}) END)"
 )
 for _name in ("asin", "acos"):
-    _declare_with_domain(_name, "abs({0}) > 1 AND NOT isnan({0})", _RANGE, _name + "({0})")
-declare("atan", "atan({0})")
-declare("atan2", "atan2({0}, {1})")
+    _declare_with_domain(_name, "NOT abs({0}) <= 1", _RANGE, _name + "({0})", but="isnan({0})")
+_declare_step("atan", Step("atan({})".format, sure=_keep_finite))
+_declare_step("atan2", Step("atan2({}, {})".format, sure=_keep_finite))
 for _name in ("sind", "cosd", "tand", "cotd", "asind", "acosd", "atand"):
     declare(_name, f"pg_{_name}({{0}})")
 declare("atan2d", "pg_atan2d({0}, {1})")
 declare("sinh", "sinh({0})")
 declare("cosh", "cosh({0})")
 declare("tanh", "tanh({0})")
-declare("asinh", "asinh({0})")
+_declare_plain("asinh", "asinh({0})")
 _declare_with_domain("acosh", "{0} < 1", _RANGE, "acosh({0})")
-_declare_with_domain("atanh", "abs({0}) > 1 AND NOT isnan({0})", _RANGE, "atanh({0})")
+_declare_with_domain("atanh", "NOT abs({0}) <= 1", _RANGE, "atanh({0})", but="isnan({0})")
 declare("erf", "pg_erf({0})")
 declare("erfc", "pg_erfc({0})")
 
@@ -145,11 +165,7 @@ declare("lcm(int4,int4) lcm(int8,int8)", "CAST(lcm({0}::BIGINT, {1}::BIGINT) AS 
 declare("bit_count(bytea)", "pg_bit_count({0})")
 
 
-def _render_bucket(operands: Operands) -> str:
-    return f"pg_width_bucket({', '.join(operands.sql)})"
-
-
-declare("width_bucket(float8,float8,float8,int4)", _render_bucket)
+declare("width_bucket(float8,float8,float8,int4)", make_macro_template("pg_width_bucket"))
 
 
 def _render_array_bucket(operands: Operands) -> str:

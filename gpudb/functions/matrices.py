@@ -27,6 +27,21 @@ for _name in ("rbind", "cbind"):
     _axis = int(_name == "cbind")
     declare(f"{_name}(float8,matrix)", f"pg_matrix_bind_number({{1}}, {{0}}, {_axis}, true)")
     declare(f"{_name}(matrix,float8)", f"pg_matrix_bind_number({{0}}, {{1}}, {_axis}, false)")
+
+
+def _gather_triples(operands: Operands) -> str:
+    kinds = ["INTEGER", "INTEGER", operands.types[2].duckdb, "INTEGER", "INTEGER"][: len(operands.sql)]
+    members = zip(kinds, operands.sql, strict=True)
+    fields = ", ".join(f"c{place} := CAST({value} AS {kind})" for place, (kind, value) in enumerate(members))
+    return f"pg_matrix_of_triples({operands.call('list', f'struct_pack({fields})')})"
+
+
+declare("matrix_from_triples", _gather_triples)
+declare("matrix_triples", "pg_matrix_triples({0})")
+declare("matrix_sparse", "pg_matrix_sparse({0})")
+declare("matrix_dense", "pg_matrix_dense({0})")
+declare("matrix_is_sparse", "pg_matrix_is_sparse({0})")
+declare("matrix_nonzero", "pg_matrix_nonzero({0})")
 declare("matrix_sum", lambda o: f"pg_matrix_sum_all({o.call('list', o.sql[0])})")
 
 
@@ -64,6 +79,15 @@ declare("matrix_unnest", _unnest)
 declare("matrix_rows", "pg_matrix_to_float8({0})")
 
 declare("matrix_chunks", "pg_matrix_chunks({0}, {1})")
+
+# ---- clusters
+
+_DEFAULTS = "10", "1"
+"""PG-Strom's most steps, and the seed."""
+for _count in range(3):
+    _numbers = ", ".join(["{1}", *(f"{{{place}}}" for place in range(2, 2 + _count)), *_DEFAULTS[_count:]])
+    _types = ",".join(["matrix", *["int4"] * (_count + 1)])
+    declare(f"gpu_kmeans({_types})", f"pg_matrix_kmeans({{0}}, {_numbers}, {STATEMENT})")
 
 # ---- shape and elements
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.numeric import to_unscaled
 from gpudb.functions.registry import Operands, declare
+from gpudb.functions.wide_casts import to_wide_struct
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.types.facts import STRINGS
 
@@ -77,6 +78,8 @@ def to_money(sql: str, source: SqlType) -> str | None:
         return f"pg_money_in({sql})"
     if source.name in {"int4", "int8"}:
         return f"(CAST({sql} AS BIGINT) * 100)"
+    if source.name == "numeric" and source.wide:
+        return f"pg_wide_money({to_wide_struct(sql, None, source)})"
     if source.name == "numeric":
         rounded = f"CAST({sql} AS DECIMAL({MAX_DIGITS},2))"
         return f"CAST({to_unscaled(rounded, SqlType('numeric', -1, (MAX_DIGITS, 2)))} AS BIGINT)"

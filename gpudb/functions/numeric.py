@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 
-from gpudb.functions.carried import carried_numeric
+from gpudb.functions.carried import carried_numeric, carried_scale
 from gpudb.functions.registry import Operands, declare
 from gpudb.types import MAX_DIGITS, SqlType, exact_numeric
 
@@ -36,21 +36,22 @@ def _get_sum_type(types: Types, _: Constants) -> SqlType:
     return exact_numeric(integer_digits + scale + 1, scale, varying=any(item.is_carried for item in types))
 
 
-# Minimum scale of a product that exceeds 38 digits; PostgreSQL keeps all of them.
-PRODUCT_SCALE = 24
+_SURE_SCALE = 24
+"""Decimals up to which a product keeps those of both operands, whatever the digits before the point."""
+_FIXED_MARGIN, _CARRIED_MARGIN = 16, 4
+"""How many decimals more than the statement's carried numerics a product may have: one beyond 38 digits is first
+tried with all its decimals, and in other layouts where it has no room for a value (see `carried`).
+"""
 
 
 def _get_product_scale(types: Types) -> int:
-    (left, left_scale), (right, right_scale) = (item.numeric_digits for item in types)
-    exact_scale = left_scale + right_scale
-    integer_digits = left - left_scale + right - right_scale
+    exact_scale = sum(item.numeric_digits[1] for item in types)
+    digits = sum(item.numeric_digits[0] for item in types)
     if any(item.is_carried for item in types):
-        return min(exact_scale, max(PRODUCT_SCALE, MAX_DIGITS - integer_digits))
-    return (
-        exact_scale
-        if exact_scale <= PRODUCT_SCALE
-        else min(exact_scale, max(PRODUCT_SCALE, MAX_DIGITS - integer_digits))
-    )
+        return exact_scale if digits <= MAX_DIGITS else min(exact_scale, carried_scale() + _CARRIED_MARGIN)
+    if digits <= MAX_DIGITS or exact_scale <= _SURE_SCALE:
+        return exact_scale
+    return min(exact_scale, carried_scale() + _FIXED_MARGIN, MAX_DIGITS)
 
 
 def _get_product_type(types: Types, _: Constants) -> SqlType:
@@ -99,7 +100,7 @@ def _make_sum(sign: str) -> Callable[[Operands], str]:
 
 
 def _render_product(operands: Operands) -> str:
-    """Uses DuckDB's function if it keeps all decimals (and raises beyond 38 digits); Python's if some are dropped."""
+    """Uses DuckDB's function if it keeps all decimals (and raises beyond 38 digits); Python's if zeros are dropped."""
     (left, right), (first, second) = operands.sql, operands.types
     (p, s), (q, r) = first.numeric_digits, second.numeric_digits
     scale = operands.result.numeric_digits[1]
@@ -108,7 +109,8 @@ def _render_product(operands: Operands) -> str:
         if max(p, q) <= _NARROW_DIGITS < p + q and not NARROW.get():
             left = _widen(left, first)
         return f"({left} * {right})"
-    return f"CAST(pg_numeric_product({left}, {right}, {scale}) AS {target})"
+    rounds = str(first.is_carried or second.is_carried).lower()
+    return f"CAST(pg_numeric_product({left}, {right}, {scale}, {rounds}) AS {target})"
 
 
 def _get_decimal_type(item: SqlType) -> str:
@@ -120,9 +122,15 @@ _LARGER_SCALE = "greatest({s[0]}, {s[1]})"
 declare("numeric_add", _make_sum("+"), scale=_LARGER_SCALE, result=_get_sum_type)
 declare("numeric_sub", _make_sum("-"), scale=_LARGER_SCALE, result=_get_sum_type)
 declare(
+    "numeric_inc",
+    lambda o: f"CAST({o.sql[0]} + 1::DECIMAL(1,0) AS {_get_decimal_type(o.result)})",
+    scale="{s[0]}",
+    result=lambda types, constants: _get_sum_type((types[0], exact_numeric(1, 0)), constants),
+)
+declare(
     "numeric_mul",
     _render_product,
-    scale=lambda o: f"least({o.scales[0]} + {o.scales[1]}, {_get_product_scale(o.types)})",
+    scale=lambda o: f"least({o.scales[0]} + {o.scales[1]}, {o.result.numeric_digits[1]})",
     result=_get_product_type,
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpudb.errors import NUMERIC_OVERFLOW
-from gpudb.functions.carried import carried_numeric, carried_scale
+from gpudb.functions.carried import carried_numeric, carried_scale, demand_wide_layout
 from gpudb.functions.let_binding import bind_values, render_error
 from gpudb.functions.numeric import call_unscaled, convert_digits, exceeds_int128, to_unscaled
 from gpudb.functions.registry import Operands, declare
@@ -38,12 +38,18 @@ declare("trunc(numeric)", _make_rounding("trunc"), result=_get_integral_type)
 declare("sign(numeric)", "CAST(sign({0}) AS DECIMAL(1,0))", result=lambda types, constants: exact_numeric(1, 0))
 
 
+def _get_shown_scale(digits: int) -> int:
+    if digits > MAX_DIGITS:
+        demand_wide_layout()
+    return max(0, min(digits, MAX_DIGITS))
+
+
 def _get_rounded_type(types: Types, constants: Constants) -> SqlType:
     digits = constants[1]
     if not isinstance(digits, int):
         return exact_numeric(MAX_DIGITS, max(carried_scale(), types[0].numeric_digits[1]), varying=True)
     precision, scale = types[0].numeric_digits
-    new_scale = max(0, min(digits, MAX_DIGITS))
+    new_scale = _get_shown_scale(digits)
     return exact_numeric(precision - scale + 1 + new_scale, new_scale)
 
 
@@ -98,7 +104,7 @@ def _get_truncated_type(types: Types, constants: Constants) -> SqlType:
     if not isinstance(digits, int):
         return exact_numeric(MAX_DIGITS, max(carried_scale(), types[0].numeric_digits[1]), varying=True)
     precision, scale = types[0].numeric_digits
-    new_scale = max(0, min(digits, MAX_DIGITS))
+    new_scale = _get_shown_scale(digits)
     return exact_numeric(precision - scale + new_scale, new_scale)
 
 
@@ -190,11 +196,12 @@ declare("min_scale(numeric)", lambda o: f"pg_decimals(pg_numeric_trim({_format_o
 
 def _render_factorial(operands: Operands) -> str:
     error = render_error("22003", "'factorial of a negative number is undefined'", operands.result.duckdb)
+    overflow = render_error("22003", f"'{NUMERIC_OVERFLOW}'", operands.result.duckdb)
     return bind_values(
         lambda v: (
             f"(CASE WHEN {v} < 0 THEN {error} ELSE"
-            f" CAST(factorial(CAST(CASE WHEN {v} > 34 THEN 34 ELSE {v} END AS INTEGER))"
-            f" AS {operands.result.duckdb}) END)"
+            f" CASE WHEN {v} > 33 THEN {overflow} ELSE CAST(factorial(CAST({v} AS INTEGER))"
+            f" AS {operands.result.duckdb}) END END)"
         ),
         operands.sql[0],
     )
@@ -211,7 +218,7 @@ def _render_width_bucket(operands: Operands) -> str:
         to_unscaled(convert_digits(value, item, common), common)
         for value, item in zip(operands.sql[:3], operands.types[:3], strict=True)
     ]
-    return f"pg_exact_bucket({', '.join(parts)}, {operands.sql[3]})"
+    return bind_values(lambda *names: f"pg_exact_bucket({', '.join(names)})", *parts, operands.sql[3])
 
 
 declare("width_bucket(numeric,numeric,numeric,int4)", _render_width_bucket)

@@ -19,4 +19,4 @@ def pack(value: str, scale: str, item: SqlType) -> str:
     """Packs a value and its display scale into one value of `SqlType.duckdb`."""
     if not item.is_carried:
         return value
-    return f"struct_pack(v := {value}, s := CAST({scale} AS {'TINYINT' if item.name == 'numeric' else 'SMALLINT'}))"
+    return f"struct_pack(v := {value}, s := CAST({scale} AS {item.duckdb_scale}))"

@@ -15,7 +15,7 @@ _OPTION = " WITH GRANT OPTION"
 _COLUMN_PRIVILEGES = "arwx"
 # The macros that yield an OID if such an object exists, by those that find it by name
 _EXISTING = {
-    "pg_to_regclass": "sys_known_relation",
+    "pg_to_regrelation": "sys_known_relation",
     "pg_to_regprocedure": "sys_known_routine",
     "pg_to_regtype": "sys_known_type",
     "sys_schema": "sys_known_schema",
@@ -84,7 +84,7 @@ def _render_sequence_test(operands: Operands) -> str:
     """42809 for a relation that is not a sequence, if it is named: views ask for those that are."""
     place = len(operands.sql) - 2
     by_name, constant = operands.types[place].name != "oid", operands.constants[place] is not MISSING
-    who, found = _render_names(operands, "pg_to_regclass", 1)
+    who, found = _render_names(operands, "pg_to_regrelation", 1)
     if by_name or constant:
         shown = operands.sql[place] if by_name else "NULL"
         found = f"sys_sequence({found}, {shown})"
@@ -93,7 +93,7 @@ def _render_sequence_test(operands: Operands) -> str:
 
 
 def _render_column_test(operands: Operands) -> str:
-    who, table = _render_names(operands, "pg_to_regclass", 2)
+    who, table = _render_names(operands, "pg_to_regrelation", 2)
     number = operands.sql[-2]
     if operands.types[-2].name != "int2":
         number = f"sys_column({table}, {number})"
@@ -103,7 +103,7 @@ def _render_column_test(operands: Operands) -> str:
 
 
 def _render_any_column_test(operands: Operands) -> str:
-    who, table = _render_names(operands, "pg_to_regclass", 1)
+    who, table = _render_names(operands, "pg_to_regrelation", 1)
     return _test_column(who, table, "-1", operands)
 
 
@@ -115,7 +115,7 @@ def _test_column(who: str | None, table: str, number: str, operands: Operands) -
 
 
 for _name, _test in {
-    "table": ("r", "pg_to_regclass", "arwdDxt"),
+    "table": ("r", "pg_to_regrelation", "arwdDxt"),
     "schema": ("n", "sys_schema", "UC"),
     "database": ("d", "sys_database", "CTc"),
     "function": ("f", "pg_to_regprocedure", "X"),

@@ -37,4 +37,4 @@ def _quote_bound(text: str, subtype: SqlType) -> str:
 
 def parse_range(text: str, item: SqlType) -> str:
     """Parses a range into `SqlType.duckdb`."""
-    return f"pg_{item.name}_in({text}, current_setting('TimeZone'))"
+    return f"pg_{item.name}_in({text}, current_setting('TimeZone'), pg_style())"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -36,6 +36,16 @@ def limit_time(seconds: float) -> Iterator[None]:
     _clock.ends = ends if before is None else min(before, ends)
     try:
         yield
+    finally:
+        _clock.ends = before
+
+
+def call_within(seconds: float, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """Calls a function that raises TimeoutError when it has taken so long."""
+    before, ends = _clock.ends, time.monotonic() + seconds
+    _clock.ends = ends if before is None else min(before, ends)
+    try:
+        return function(*arguments)
     finally:
         _clock.ends = before
 
@@ -111,10 +121,16 @@ def _compile_like(pattern: str) -> Any:
 
 def similar_substring(text: str, pattern: str, escape: str) -> str | None:
     """Returns the part that matches between separators: the shortest part before it, then the longest part."""
-    parts = translate_similar_parts(pattern, escape)
+    parts = _split_similar(pattern, escape)
     if len(parts) == 1:
         return text if _matches_whole(parts[0], text) else None
     last = parts[2] if len(parts) == 3 else ""
+    if _LITERAL.fullmatch(parts[0] + last) is not None:  # there is one place for each
+        end = len(text) - len(last)
+        if end < len(parts[0]) or not (text.startswith(parts[0]) and text.endswith(last)):
+            return None
+        found = text[len(parts[0]) : end]
+        return found if _matches_whole(parts[1], found) else None
     for start in range(len(text) + 1):
         if not _matches_whole(parts[0], text[:start]):
             continue
@@ -122,6 +138,15 @@ def similar_substring(text: str, pattern: str, escape: str) -> str | None:
             if _matches_whole(parts[1], text[start:end]) and _matches_whole(last, text[end:]):
                 return text[start:end]
     return None
+
+
+@lru_cache(maxsize=256)
+def _split_similar(pattern: str, escape: str) -> list[str]:
+    return translate_similar_parts(pattern, escape)
+
+
+_LITERAL = re.compile(r"[\w ,:;=@&/<>!~'\"-]*")
+"""Text that means itself in a regular expression."""
 
 
 def _matches_whole(pattern: str, text: str) -> bool:

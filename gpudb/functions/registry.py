@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from gpudb.errors import FeatureNotSupported
+from gpudb.functions.carried import is_wide_layout, use_layout
 from gpudb.functions.library import Function
-from gpudb.types import SqlType
+from gpudb.types import MAX_DIGITS, SqlType
 
 __all__ = [
     "MISSING",
@@ -25,8 +26,10 @@ __all__ = [
     "Operands",
     "Template",
     "declare",
+    "declare_wide",
     "get_implementation",
     "get_result_type",
+    "get_wide_implementation",
 ]
 
 MISSING = object()
@@ -73,6 +76,10 @@ class Implementation:
 
 
 _IMPLEMENTATIONS: dict[str, Implementation] = {}
+_WIDE: dict[str, Implementation] = {}
+"""Those of numerics in the wide form."""
+_OF_KEYS = frozenset({"min", "max"})
+"""Functions of numerics that look at keys and scales alone, which any form has."""
 _DEVICE_CODE: list[Callable[[Function], Implementation]] = []
 """What makes the implementation of a function of device code."""
 
@@ -94,6 +101,14 @@ def declare(
         _IMPLEMENTATIONS[name] = implementation_
 
 
+def declare_wide(names: str, duckdb: Template) -> None:
+    """Declares how the functions named in `names` are computed over wide numerics; a numeric result is wide too."""
+    for name in names.split():
+        if name in _WIDE:
+            raise ValueError(f"{name} is declared twice")
+        _WIDE[name] = Implementation(duckdb)
+
+
 def declare_device_code(make: Callable[[Function], Implementation]) -> None:
     """Declares what makes the implementation of a function, or aggregate, of device code."""
     _DEVICE_CODE.append(make)
@@ -111,9 +126,47 @@ def get_implementation(function: Function) -> Implementation:
 
 
 def get_result_type(function: Function, types: Sequence[SqlType], constants: Sequence[object]) -> SqlType:
-    """Returns the exact type of a call: PostgreSQL's, with a numeric's digits if they are known."""
+    """Returns the exact type of a call: PostgreSQL's, with a numeric's digits if they are known.
+
+    A numeric is wide if an argument is, or if the statement has no room for it in 128 bits.
+    """
     rule = get_implementation(function).result
-    return rule(types, constants) if rule is not None else function.result
+    result = rule(types, constants) if rule is not None else function.result
+    if result.name.lstrip("_") != "numeric" or result.wide:
+        return result
+    if any(each.wide for each in types) or (is_wide_layout() and _find_wide(function) is not None):
+        return SqlType(result.name, dims=result.dims, wide=True)
+    if result.numeric_digits[0] >= MAX_DIGITS:
+        use_layout()
+    return result
+
+
+def has_wide_form(function: Function) -> bool:
+    """Whether a function is computed over wide numerics."""
+    return _find_wide(function) is not None
+
+
+def _find_wide(function: Function) -> Implementation | None:
+    return _WIDE.get(function.signature) or _WIDE.get(function.name)
+
+
+def get_wide_implementation(function: Function, types: Sequence[SqlType], result: SqlType) -> Implementation | None:
+    """Returns the implementation of a call over wide numerics; None for a call without, or of any types.
+
+    0A000 for a function of numerics that has none.
+    """
+    if not result.wide and not any(each.wide for each in types):
+        return None
+    found = _find_wide(function)
+    if (
+        found is None
+        and function.name not in _OF_KEYS
+        and any(each.name.lstrip("_") == "numeric" for each in function.args)
+    ):
+        raise FeatureNotSupported(
+            f"function {function} of a numeric that is not finite or has over {MAX_DIGITS} digits is not supported"
+        )
+    return found
 
 
 def fill_template(template: Template, operands: Operands) -> str:
@@ -136,5 +189,6 @@ TOPICS = tuple(
     "arithmetic numeric comparison aggregates windows system text patterns fields datetime timetz"
     " session_functions privileges role_privileges mathematics numeric_functions statistics arrays inet money"
     " bit_strings ranges multiranges enums json json_records jsonpath sql_json miscellaneous formatting hashes"
-    " transitions variadic_arrays input_checks approximate vectors matrices device_code".split()
+    " transitions variadic_arrays input_checks row_counts array_text order_support approximate row_addresses vectors"
+    " half_vectors sparse_vectors matrices geometry text_search device_code lsn binary_forms wide_numerics".split()
 )

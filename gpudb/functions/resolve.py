@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions.library import Function, Operator, added_names, casts, functions_by_name, operators_by_name
-from gpudb.types import TEXT, SqlType, exact_numeric
+from gpudb.types import TEXT, WIDE_NUMERIC, SqlType, exact_numeric
 from gpudb.types.facts import INTEGER_DIGITS
 
 # Polymorphic parameters of one type, or arrays or ranges of it; and those whose arguments are converted to a common
@@ -413,6 +413,8 @@ def unify_types(types: Sequence[SqlType]) -> SqlType:
     first = types[0]
     if all(item_type == first for item_type in types):
         return first
+    if any(item_type.wide for item_type in types):
+        return replace(WIDE_NUMERIC, name=first.name, dims=deepest)
     if first.fields:
         return _unify_rows(types)
     distinct = {item_type.without_modifier for item_type in types}

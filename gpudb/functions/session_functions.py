@@ -13,13 +13,15 @@ for _name in (
     " current_schemas current_database version set_config pg_backend_pid inet_client_addr"
     " inet_client_port inet_server_addr inet_server_port pg_postmaster_start_time pg_conf_load_time"
     " txid_current pg_current_xact_id pg_is_in_recovery pg_my_temp_schema current_query pg_trigger_depth"
-    " pg_current_logfile pg_client_encoding pg_reload_conf pg_sleep pg_sleep_for pg_sleep_until"
+    " pg_current_logfile pg_client_encoding system_user pg_reload_conf pg_sleep pg_sleep_for pg_sleep_until"
     " pg_stat_reset pg_stat_reset_shared pg_stat_reset_single_table_counters"
     # carried out around the engine: `gpudb.session.execution.session_calls`
     " nextval currval lastval setval pg_cancel_backend pg_terminate_backend pg_stat_statements_reset"
     " pg_advisory_lock pg_advisory_lock_shared pg_advisory_xact_lock pg_advisory_xact_lock_shared"
     " pg_try_advisory_lock pg_try_advisory_lock_shared pg_try_advisory_xact_lock pg_try_advisory_xact_lock_shared"
     " pg_advisory_unlock pg_advisory_unlock_shared pg_advisory_unlock_all pg_notify pg_export_snapshot"
+    " lo_close lo_creat lo_create lo_export lo_from_bytea lo_get lo_import lo_lseek lo_lseek64 lo_open lo_put lo_tell"
+    " lo_tell64 lo_truncate lo_truncate64 lo_unlink loread lowrite"
 ).split():
     declare(_name, session=_name)
 

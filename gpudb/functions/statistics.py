@@ -149,10 +149,8 @@ def _make_percentile(name: str | None) -> Callable[[Operands], str]:
             if isinstance(fraction, float) and not 0 <= fraction <= 1:
                 message = f"percentile value {fraction:g} is not between 0 and 1"
                 raise SqlError.of("numeric_value_out_of_range", message)
-            if fraction is MISSING and operands.types[0].element is None:
-                raise SqlError.of(
-                    "feature_not_supported", "a percentile's fraction that is not constant is not supported"
-                )
+        if MISSING in _get_fractions(operands):
+            return _render_at_fractions(operands, name != "quantile_disc")
         if operands.types[0].element is None and name is not None and not has_many_representations(operands.types[1]):
             return operands.call(name, operands.sql[1], operands.sql[0])
         return _render_at_fractions(operands, name != "quantile_disc")
@@ -167,11 +165,20 @@ def _render_at_fractions(operands: Operands, between: bool) -> str:
     values = operands.call("list", pack(operands.sql[1], operands.scales[1], item))
     present = f"list_filter({values}, lambda pg_e: {unpack('pg_e', item)[0]} IS NOT NULL)"
     # the list is an operand beside the fraction, so that it is built once
-    rows = f"[struct_pack(f := {fractions if many else f'[{fractions}]'}, l := {present})]"
+    listed = fractions if many else f"[{fractions}]"
+    if MISSING in _get_fractions(operands):
+        listed = f"list_transform({listed}, lambda pg_f: {_check_fraction('pg_f')})"
+    rows = f"[struct_pack(f := {listed}, l := {present})]"
     at = _interpolate(item) if between else "(pg_p).l[greatest(1, CAST(ceil(pg_f * len((pg_p).l)) AS BIGINT))]"
     results = f"list_transform((pg_p).f, lambda pg_f: CASE WHEN pg_f IS NOT NULL THEN {at} END)"
     by_fraction = f"list_transform({rows}, lambda pg_p: CASE WHEN len((pg_p).l) > 0 THEN {results} END)[1]"
     return by_fraction if many else f"({by_fraction})[1]"
+
+
+def _check_fraction(value: str) -> str:
+    """Returns a fraction that is computed; 22003 outside 0 to 1."""
+    shown = f"'percentile value ' || pg_float8_text({value}) || ' is not between 0 and 1'"
+    return f"CASE WHEN NOT ({value} BETWEEN 0 AND 1) THEN {render_error('22003', shown, 'DOUBLE')} ELSE {value} END"
 
 
 def _interpolate(item: SqlType) -> str:

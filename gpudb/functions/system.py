@@ -82,7 +82,7 @@ def _render_index_definition(operands: Operands) -> str:
 
 declare("pg_get_indexdef(oid,int4,bool)", _render_index_definition)
 declare("pg_get_viewdef(oid) pg_get_viewdef(oid,bool) pg_get_viewdef(oid,int4)", _make_macro_call("sys_view"))
-declare("pg_get_viewdef(text) pg_get_viewdef(text,bool)", "sys_view(pg_to_regclass({0}))")
+declare("pg_get_viewdef(text) pg_get_viewdef(text,bool)", "sys_view(pg_to_regrelation({0}))")
 declare("pg_get_function_result", _make_macro_call("sys_function_result"))
 declare("pg_get_function_arguments", _make_macro_call("sys_function_arguments"))
 declare("pg_get_functiondef", _make_macro_call("sys_function_definition"))
@@ -124,7 +124,7 @@ def _render_description(operands: Operands, macro: str) -> str:
 
 _CLASSES = {
     "pg_class": 1259, "pg_type": 1247, "pg_namespace": 2615, "pg_constraint": 2606, "pg_proc": 1255,
-    "pg_database": 1262,
+    "pg_database": 1262, "pg_largeobject": 2613,
     "pg_operator": 2617, "pg_am": 2601, "pg_collation": 3456, "pg_cast": 2605, "pg_authid": 1260, "pg_language": 2612,
     "pg_tablespace": 1213, "pg_trigger": 2620, "pg_policy": 3256, "pg_rewrite": 2618, "pg_extension": 3079,
 }  # fmt: skip
@@ -186,7 +186,7 @@ declare(
 )
 declare("nameconcatoid", "left({0} || '_' || {1}, 63)")
 declare("row_security_active(oid)", "sys_row_security({0})")
-declare("row_security_active(text)", "sys_row_security(pg_to_regclass({0}))")
+declare("row_security_active(text)", "sys_row_security(pg_to_regrelation({0}))")
 declare("pg_indexam_progress_phasename", "CAST(NULL AS VARCHAR)")
 declare(
     "pg_options_to_table",
@@ -274,10 +274,12 @@ declare(
 declare(
     """pg_stat_get_lastscan pg_stat_get_last_vacuum_time pg_stat_get_last_autovacuum_time
     pg_stat_get_last_analyze_time pg_stat_get_last_autoanalyze_time
-    pg_stat_get_bgwriter_stat_reset_time pg_stat_get_db_checksum_failures
+    pg_stat_get_db_checksum_failures
     pg_stat_get_db_checksum_last_failure""",
     "CAST(NULL AS {t})",
 )
+
+declare("pg_stat_get_bgwriter_stat_reset_time", session="bgwriter_reset")
 
 # ---------------------------------------------------------------------------------------------- information_schema
 

@@ -67,7 +67,7 @@ declare(
 def to_timetz(sql: str, source: SqlType, target: SqlType) -> str | None:
     """Converts a value to a time with time zone, at the target's precision."""
     if source.name in STRINGS:
-        timetz = f"pg_timetz_in({sql}, current_setting('TimeZone'))"
+        timetz = f"pg_timetz_in({sql})"
     elif source.name in {"time", "timestamptz"}:
         timetz = bind_values(lambda v: f"pg_timetz_of_{source.name}({v})", sql)
     elif source.name == "timetz":

@@ -10,8 +10,9 @@ from gpudb.functions.let_binding import bind_values, call_lookup, render_error
 from gpudb.functions.operands import unpack
 from gpudb.functions.range_text import format_range
 from gpudb.functions.records import get_member
+from gpudb.functions.wide_casts import to_wide_struct
 from gpudb.types import MAX_DIGITS, SqlType
-from gpudb.types.facts import FLOATS, INTEGERS, OIDS, STRINGS, VECTORS
+from gpudb.types.facts import FLOATS, GEOMETRIC, INTEGERS, OIDS, STRINGS, VECTORS
 
 _TEXT_TYPES = STRINGS | {"json", "jsonb"}
 
@@ -42,24 +43,28 @@ def to_text(sql: str, scale: str, source: SqlType, *, output: bool = False) -> s
     if name == "bool":
         words = ("'t'", "'f'") if output else ("'true'", "'false'")
         return bind_values(lambda v: f"(CASE WHEN {v} THEN {words[0]} WHEN NOT {v} THEN {words[1]} END)", sql)
+    if name == "numeric" and source.wide:
+        return f"pg_wide_text({to_wide_struct(sql, scale, source)})"
     if name == "numeric":
         precision, stored_scale = source.numeric_digits
         text = f"CAST({sql} AS VARCHAR)"
         if stored_scale == precision:  # only fraction digits: DuckDB omits the zero before the point
             text = rf"regexp_replace({text}, '^(-?)\.', '\1' || '0.')"
         return text if scale == str(stored_scale) else f"pg_numeric_text({text}, {stored_scale}, {scale})"
-    if name in {"float4", "float8", "date", "timestamp", "timestamptz", "timetz", "money", "interval", "bytea"}:
+    if name in {"float4", "float8", "date", "timestamp", "timestamptz", "timetz", "money", "tid", "interval", "bytea"}:
         return bind_values(lambda v: f"pg_{name}_text({v})", sql)
     if name == "matrix":
         return f"pg_matrix_text({sql})"
+    if name in GEOMETRIC:
+        return f"pg_geo_text_{name}({sql})"
     if name in {"time", "uuid"}:
         return f"CAST({sql} AS VARCHAR)"
     if name.startswith("reg"):
         return call_lookup(f"pg_{name}_name", sql)
     if source.labels is not None:
         return f"CAST({sql} AS VARCHAR)"
-    if name == "vector":
-        return f"pg_vector_text({sql})"
+    if name in {"vector", "halfvec", "sparsevec"}:
+        return f"pg_{name}_text({sql})"
     if name in VECTORS:
         return f"array_to_string({sql}, ' ')"
     if source.duckdb == "VARCHAR":
@@ -115,7 +120,7 @@ def format_record(sql: str, source: SqlType) -> str:
         items = []
         for index, (_, item) in enumerate(source.fields):
             text = to_text(*get_member(value, source, index), item, output=True)
-            items.append(f"coalesce({text}, '')" if item.name in _UNQUOTED else f"pg_record_item({text})")
+            items.append(f"coalesce({text}, '')" if item.name in _UNQUOTED - {"box"} else f"pg_record_item({text})")
         fields_text = " || ',' || ".join(items)
         return f"(CASE WHEN {value} IS NOT NULL THEN '(' || {fields_text} || ')' END)"
 
@@ -133,7 +138,8 @@ def format_array(sql: str, item: SqlType) -> str:
         return bind_values(
             lambda v: (
                 f"(CASE WHEN {empty.format(v, v)} THEN '{{}}' WHEN {v} IS NOT NULL THEN"
-                f" '{{' || array_to_string(list_transform({v}, lambda pg_e: {item_sql}), ',') || '}}' END)"
+                f" '{{' || array_to_string(list_transform({v}, lambda pg_e: {item_sql}), '{item.delimiter}')"
+                " || '}' END)"
             ),
             sql,
         )
@@ -144,10 +150,10 @@ def format_array(sql: str, item: SqlType) -> str:
     return bind_values(
         lambda v: (
             f"(CASE WHEN {v} IS NOT NULL THEN"
-            f" '{{' || array_to_string(list_transform({v}, lambda pg_e: {item_text}), ',') || '}}' END)"
+            f" '{{' || array_to_string(list_transform({v}, lambda pg_e: {item_text}), '{item.delimiter}') || '}}' END)"
         ),
         sql,
     )
 
 
-_UNQUOTED = INTEGERS | OIDS | FLOATS | {"numeric", "bool", "time", "uuid"}
+_UNQUOTED = INTEGERS | OIDS | FLOATS | {"numeric", "bool", "time", "uuid", "box"}

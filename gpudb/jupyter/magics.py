@@ -19,11 +19,11 @@ from gpudb.api.connection import Connection
 from gpudb.api.foreground import run_in_foreground
 from gpudb.api.messages import format_error, format_notice
 from gpudb.api.progress_bar import ProgressBar
-from gpudb.api.rows import Rows
 from gpudb.api.scope_frames import find_scope_frames
 from gpudb.errors import GpudbError, SqlError
 from gpudb.jupyter.bind_variables import BoundStatement, bind_variables
 from gpudb.jupyter.plan_picture import PlanPicture
+from gpudb.jupyter.result import Result
 
 _TARGET = re.compile(r"\s*(?:(?P<assigned>\w+)\s*<<|--to[ =]\s*(?P<to>\w+)(?=\s|$))")
 _PASSWORD = re.compile(r"(?<=:)[^:@/]+(?=@)")
@@ -84,8 +84,8 @@ class SqlMagics(Magics):
     @needs_local_scope
     @no_var_expand
     @line_cell_magic("sql")  # type: ignore[arg-type]
-    def run(self, line: str, cell: str | None = None, local_ns: Mapping[str, object] | None = None) -> Rows | None:
-        """Runs SQL: `%sql SELECT …`, or a cell that begins with `%%sql`. The rows are the result, in memory.
+    def run(self, line: str, cell: str | None = None, local_ns: Mapping[str, object] | None = None) -> Result | None:
+        """Runs SQL: `%sql SELECT …`, or a cell that begins with `%%sql`. The result is a relation (see `Result`).
 
         `%%sql rides <<` or `%%sql --to rides` gives them that name instead. `:name` is the value of a Python variable,
         sent as a parameter. Several statements run one after another; the last one's rows are the result.
@@ -93,12 +93,12 @@ class SqlMagics(Magics):
         text, name = _split_line(line, cell)
         with _short_traceback(text):
             statements = bind_variables(text, self._collect_variables(local_ns))
-            rows = None
+            result = None
             for statement in statements:
-                rows = self._execute(statement, statement.text, local_ns)
+                result = self._execute(statement, statement.text, local_ns)
         if name is None:
-            return rows
-        self._variables[name] = rows
+            return result
+        self._variables[name] = result
         return None
 
     @needs_local_scope
@@ -128,7 +128,7 @@ class SqlMagics(Magics):
 
     def _execute(
         self, statement: BoundStatement, sql: str, local_ns: Mapping[str, object] | None, shift: int = 0
-    ) -> Rows:
+    ) -> Result:
         if self._connection is None:
             self._connection, self._is_own = gpudb.api.connect(), True
             sys.stderr.write(f"Connected to {self._place}.\n")
@@ -138,7 +138,7 @@ class SqlMagics(Magics):
         try:
             with ProgressBar(connection) as bar:
                 return run_in_foreground(
-                    connection, lambda: connection.execute(sql, statement.values, frames=frames), bar.update
+                    connection, lambda: Result.run(connection, sql, statement.values, frames), bar.update
                 )
         except GpudbError as error:
             if error.position:

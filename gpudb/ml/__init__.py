@@ -6,16 +6,21 @@ A `Pipeline` of transformers is fitted on a relation; its transform is one state
 
 from __future__ import annotations
 
-from gpudb.ml.categories import Categorify
+from gpudb.ml import selectors
+from gpudb.ml.categories import Categorify, OrdinalEncoder
 from gpudb.ml.datetimes import DatetimeEncoder
 from gpudb.ml.encoders import CountEncoder, JoinGroupby, OneHotEncoder
+from gpudb.ml.expressions import PolynomialFeatures, SQLTransformer
+from gpudb.ml.leave_one_out import LeaveOneOutEncoder, WOEEncoder
 from gpudb.ml.numbers import Clip, KBinsDiscretizer, Log, SimpleImputer
 from gpudb.ml.pipeline import Pipeline
-from gpudb.ml.scaling import MinMaxScaler, RobustScaler, StandardScaler
-from gpudb.ml.splits import add_fold, time_split, train_test_split
+from gpudb.ml.scaling import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from gpudb.ml.shapes import PowerTransformer, QuantileTransformer
+from gpudb.ml.splits import add_fold, time_series_split, time_split, train_test_split
 from gpudb.ml.target import TargetEncoder
 from gpudb.ml.texts import Cross, DropCols, HashBucket, HashedCross, SelectCols, TextLength
 from gpudb.ml.transformer import Transformer
+from gpudb.ml.vectorizer import TableVectorizer
 from gpudb.ml.windows import Difference, Lag, Rolling
 
 __all__ = [
@@ -31,19 +36,30 @@ __all__ = [
     "JoinGroupby",
     "KBinsDiscretizer",
     "Lag",
+    "LeaveOneOutEncoder",
     "Log",
+    "MaxAbsScaler",
     "MinMaxScaler",
     "OneHotEncoder",
+    "OrdinalEncoder",
     "Pipeline",
+    "PolynomialFeatures",
+    "PowerTransformer",
+    "QuantileTransformer",
     "RobustScaler",
     "Rolling",
+    "SQLTransformer",
     "SelectCols",
     "SimpleImputer",
     "StandardScaler",
+    "TableVectorizer",
     "TargetEncoder",
     "TextLength",
     "Transformer",
+    "WOEEncoder",
     "add_fold",
+    "selectors",
+    "time_series_split",
     "time_split",
     "train_test_split",
 ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from gpudb.errors import DatatypeMismatch, SqlError
+from gpudb.ml.flow import Step
 from gpudb.ml.literals import refer
-from gpudb.ml.transformer import Columns, Step, Transformer
+from gpudb.ml.selectors import temporal
+from gpudb.ml.transformer import Chosen, Transformer
 
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
 _DAY_PARTS = 3
@@ -17,9 +19,11 @@ class DatetimeEncoder(Transformer):
     where asked for. A date has no parts below the day; timestamptz is read in UTC. NULL gives NULL.
     """
 
+    suitable = temporal()
+
     def __init__(
         self,
-        columns: Columns,
+        columns: Chosen = None,
         *,
         resolution: str | None = "hour",
         add_total_seconds: bool = True,
@@ -33,7 +37,7 @@ class DatetimeEncoder(Transformer):
         self.add_total_seconds, self.add_weekday, self.add_day_of_year = add_total_seconds, add_weekday, add_day_of_year
 
     def _build(self, step: Step) -> None:
-        for name in self.columns:
+        for name in self.columns_:
             type_ = step.types[name].name
             if type_ not in {"date", "timestamp", "timestamptz"}:
                 raise DatatypeMismatch(

@@ -30,6 +30,7 @@ class Learned:
     types: tuple[str, ...]
     table: pa.Table | None = None
     rows: list[tuple[Any, ...]] | None = None
+    _swapped: Learned | None = field(default=None, repr=False)
 
     @property
     def is_in_statement(self) -> bool:
@@ -47,6 +48,14 @@ class Learned:
             columns = [column.to_pylist() for column in self.table.columns]
             self.rows = [tuple(map(_to_json, row)) for row in zip(*columns, strict=True)]
         return self.rows
+
+    def swap(self) -> Learned:
+        """Returns the same rows with value and key exchanged; there is one of each."""
+        if self._swapped is None:
+            table = None if self.table is None else self.table.select([1, 0])
+            rows = None if self.rows is None else [(value, key) for key, value in self.rows]
+            self._swapped = Learned(1, self.names[::-1], self.types[::-1], table, rows)
+        return self._swapped
 
     def write(self, connection: Connection, name: str, *, temporary: bool) -> None:
         """Creates a table of the rows."""
@@ -73,7 +82,8 @@ class Lookup:
     """Lookups of learned rows within one query: expressions of their values, and the joins that these need."""
 
     tables: LearnedTables
-    joins: list[str] = field(default_factory=list)
+    joins: dict[str, str] = field(default_factory=dict)
+    """The joins, by the aliases of the learned tables."""
 
     def find(self, learned: Learned, keys: Sequence[str], missing: Mapping[str, str]) -> dict[str, str]:
         """Returns an expression of each value column, for the key that the expressions `keys` make.
@@ -85,7 +95,7 @@ class Lookup:
             return {name: self._case(learned, keys[0], at, missing[name]) for at, name in enumerate(names, 1)}
         alias = f"k{len(self.joins)}"
         on = " AND ".join(f"{refer(n, alias)} = {key}" for n, key in zip(learned.names, keys, strict=False))
-        self.joins.append(f"LEFT JOIN {self.tables.locate(learned)} AS {alias} ON {on}")
+        self.joins[alias] = f"LEFT JOIN {self.tables.locate(learned)} AS {alias} ON {on}"
         return {name: f"coalesce({refer(name, alias)}, {missing[name]})" for name in names}
 
     @staticmethod

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from typing import cast
 
 from gpudb.api.relation import Relation
+from gpudb.ml.flow import Step
 from gpudb.ml.literals import format_float, refer
-from gpudb.ml.transformer import Columns, Step, Transformer
+from gpudb.ml.selectors import numeric
+from gpudb.ml.transformer import Chosen, Transformer
 from gpudb.types import SqlType
 
 
@@ -35,14 +37,26 @@ def compute(relation: Relation, expressions: Mapping[str, str]) -> dict[str, flo
 class Shift(Transformer):
     """A scaler that subtracts a learned centre and divides by a learned scale."""
 
+    suitable = numeric()
+
     def _build(self, step: Step) -> None:
-        for name in self.columns:
+        for name in self.columns_:
             text = as_number(name)
             centre, scale = self.state_[name]
             if centre is not None:
                 text = f"({text} - {format_float(centre)})"
             if scale is not None:
                 text = f"({text} / {format_float(scale)})"
+            step.replaced[name] = {name: text}
+
+    def _invert(self, step: Step) -> None:
+        for name in self.columns_:
+            text = as_number(name)
+            centre, scale = self.state_[name]
+            if scale is not None:
+                text = f"({text} * {format_float(scale)})"
+            if centre is not None:
+                text = f"({text} + {format_float(centre)})"
             step.replaced[name] = {name: text}
 
 
@@ -52,17 +66,17 @@ class StandardScaler(Shift):
     A deviation of 0 divides by 1. Results are double precision. All scalers make NaN of every number if fit saw none.
     """
 
-    def __init__(self, columns: Columns, *, with_mean: bool = True, with_std: bool = True) -> None:
+    def __init__(self, columns: Chosen = None, *, with_mean: bool = True, with_std: bool = True) -> None:
         super().__init__(columns)
         self.with_mean, self.with_std = with_mean, with_std
 
     def _learn(self, relation: Relation, types: Mapping[str, SqlType]) -> None:
         wanted = {}
-        for name in self.columns:
+        for name in self.columns_:
             wanted[f"m{name}"] = f"avg({as_known_number(name)})"
             wanted[f"s{name}"] = f"stddev_pop({as_known_number(name)})"
         found = compute(relation, wanted)
-        for name in self.columns:
+        for name in self.columns_:
             mean, scale = found[f"m{name}"], found[f"s{name}"]
             self.state_[name] = [
                 (float("nan") if mean is None else mean) if self.with_mean else None,
@@ -78,16 +92,26 @@ class MinMaxScaler(Shift):
 
     def _learn(self, relation: Relation, types: Mapping[str, SqlType]) -> None:
         wanted = {}
-        for name in self.columns:
+        for name in self.columns_:
             wanted[f"l{name}"] = f"min({as_known_number(name)})"
             wanted[f"g{name}"] = f"max({as_known_number(name)})"
         found = compute(relation, wanted)
-        for name in self.columns:
+        for name in self.columns_:
             least, greatest = found[f"l{name}"], found[f"g{name}"]
             if least is None or greatest is None:
                 self.state_[name] = [float("nan"), 1.0]
             else:
                 self.state_[name] = [least, (greatest - least) or 1.0]
+
+
+class MaxAbsScaler(Shift):
+    """Divides by the greatest absolute value, as scikit-learn's; a column of zeros stays. Double precision."""
+
+    def _learn(self, relation: Relation, types: Mapping[str, SqlType]) -> None:
+        found = compute(relation, {name: f"max(abs({as_known_number(name)}))" for name in self.columns_})
+        for name in self.columns_:
+            greatest = found[name]
+            self.state_[name] = [None, float("nan") if greatest is None else greatest or 1.0]
 
 
 class RobustScaler(Shift):
@@ -98,7 +122,7 @@ class RobustScaler(Shift):
 
     def __init__(
         self,
-        columns: Columns,
+        columns: Chosen = None,
         *,
         with_centering: bool = True,
         with_scaling: bool = True,
@@ -112,11 +136,11 @@ class RobustScaler(Shift):
         low, high = self.quantile_range
         wanted = {
             f"{percent} {name}": quantile(as_known_number(name), percent / 100)
-            for name in self.columns
+            for name in self.columns_
             for percent in (low, 50.0, high)
         }
         found = compute(relation, wanted)
-        for name in self.columns:
+        for name in self.columns_:
             least, median, greatest = (found[f"{percent} {name}"] for percent in (low, 50.0, high))
             scale = 1.0 if least is None or greatest is None else (greatest - least) or 1.0
             self.state_[name] = [

@@ -10,9 +10,10 @@ from gpudb.api.names import quote_identifier
 from gpudb.api.relation import Relation
 from gpudb.errors import SqlError, UndefinedColumn
 from gpudb.functions.text_literal import quote_literal
+from gpudb.ml.flow import describe
 from gpudb.ml.hashing import RANGE, hash_column, to_bucket
 from gpudb.ml.literals import list_names, refer
-from gpudb.ml.transformer import Columns, describe
+from gpudb.ml.transformer import Columns
 from gpudb.types import SqlType
 
 _RANK = "gpudb split rank"
@@ -50,6 +51,46 @@ def time_split(relation: Relation, *, on: str, at: str) -> tuple[Relation, Relat
     type_ = _require(relation, [on])[on]
     moment = f"{quote_literal(at)}::{type_}"
     return _where(relation, f"{refer(on)} < {moment}"), _where(relation, f"{refer(on)} >= {moment}")
+
+
+def time_series_split(
+    relation: Relation,
+    *,
+    on: str,
+    key: str | None = None,
+    n_splits: int = 5,
+    test_size: int | None = None,
+    gap: int = 0,
+    max_train_size: int | None = None,
+) -> list[tuple[Relation, Relation]]:
+    """Returns pairs of the rows to train on and the later rows to test on, as scikit-learn's TimeSeriesSplit.
+
+    Rows are in the order of `on`, then of `key`, which should make it unique; NULLs come last. Each test has
+    `test_size` rows, by default a share of 1 / (n_splits + 1), and follows that of the split before; `gap` rows before
+    it are in neither, and a training has at most its last `max_train_size` rows. The rows are counted now. 22023 if
+    they are too few.
+    """
+    if n_splits < 2:
+        raise SqlError.of("invalid_parameter_value", "n_splits must be at least 2")
+    types = _require(relation, [on, *([] if key is None else [key])])
+    rows = len(relation)
+    size = rows // (n_splits + 1) if test_size is None else test_size
+    if size < 1 or rows - n_splits * size - gap < 1:
+        message = f"{rows} rows are too few for {n_splits} tests of {size} with a gap of {gap}"
+        raise SqlError.of("invalid_parameter_value", message)
+    by = ", ".join(refer(name) for name in (on, key) if name is not None)
+    ranked = relation.derive(
+        lambda query, _: (
+            f"SELECT i.*, row_number() OVER (ORDER BY {by}) - 1 AS {quote_identifier(_RANK)}\nFROM (\n{query}\n) AS i"
+        )
+    )
+    pairs = []
+    for start in range(rows - n_splits * size, rows, size):
+        first = 0 if max_train_size is None else max(0, start - gap - max_train_size)
+        bounds = ((first, start - gap), (start, start + size))
+        train, test = (_where(ranked, f"{refer(_RANK)} >= {a} AND {refer(_RANK)} < {b}") for a, b in bounds)
+        pairs.append((_keep(train, types), _keep(test, types)))
+    return pairs
 
 
 def add_fold(

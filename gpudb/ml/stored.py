@@ -8,11 +8,12 @@ from typing import Any
 
 from gpudb.api.connection import Connection
 from gpudb.api.names import quote_identifier
+from gpudb.api.relation import Relation
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.functions.text_literal import quote_literal
+from gpudb.ml.flow import open_flow
 from gpudb.ml.learned import Learned
-from gpudb.ml.transformer import TRANSFORMERS, Transformer, compile_steps, describe
-from gpudb.types import SqlType
+from gpudb.ml.transformer import TRANSFORMERS, Transformer
 
 _MARK = "gpudb.ml pipeline "
 Steps = list[tuple[str, Transformer]]
@@ -51,12 +52,8 @@ def save(
             drop(db, name)
         tables = _SavedTables(db, name)
         transformers = [step for _, step in steps]
-
-        def find_types(text: str) -> Mapping[str, SqlType]:
-            return describe(db.sql(text))
-
         if over is not None:
-            query = compile_steps(transformers, f"SELECT * FROM {over}", find_types, tables)
+            query = _compile(db, transformers, f"SELECT * FROM {over}", tables).query
             db.execute(f"CREATE VIEW {target} AS {query}")
             kind = f"VIEW {target}"
         else:
@@ -78,7 +75,7 @@ def _create_function(
         if not step.is_row_wise:
             hint = "Save it as a view, by the argument over."
             raise FeatureNotSupported(f"a function of one row cannot compute {type(step).__name__}", hint=hint)
-    names = list(input_types if inputs is None else inputs)
+    names = _list_read(transformers, input_types) if inputs is None else list(inputs)
     for each in names:
         if each not in input_types:
             raise UndefinedColumn(f'column "{each}" does not exist')
@@ -86,13 +83,27 @@ def _create_function(
     row = ", ".join(f"${at}::{type_} AS {quote_identifier(n)}" for at, (n, type_) in enumerate(zip(names, types), 1))
     # The types are described over NULLs, since a description knows no arguments.
     nulls = ", ".join(f"NULL::{type_} AS {quote_identifier(n)}" for n, type_ in zip(names, types))
-    query = compile_steps(transformers, f"SELECT {nulls}", lambda text: describe(db.sql(text)), tables)
-    described = db.sql(query)
-    columns = ", ".join(f"{quote_identifier(n)} {type_}" for n, type_ in zip(described.columns, described.types))
-    body = query.replace(f"SELECT {nulls}", f"SELECT {row}", 1)
-    signature = f"{target}({', '.join(types)})"
-    db.execute(f"CREATE FUNCTION {signature} RETURNS TABLE ({columns}) LANGUAGE sql STABLE AS {quote_literal(body)}")
-    return signature
+    compiled = _compile(db, transformers, f"SELECT {nulls}", tables)
+    columns = ", ".join(f"{quote_identifier(field.name)} {field.type}" for field in compiled.fields)
+    body = compiled.query.replace(f"SELECT {nulls}", f"SELECT {row}", 1)
+    arguments = ", ".join(f"{quote_identifier(n)} {type_}" for n, type_ in zip(names, types, strict=True))
+    head = f"CREATE FUNCTION {target}({arguments}) RETURNS TABLE ({columns}) LANGUAGE sql STABLE"
+    db.execute(f"{head} AS {quote_literal(body)}")
+    return f"{target}({', '.join(types)})"
+
+
+def _compile(db: Connection, transformers: Sequence[Transformer], query: str, tables: _SavedTables) -> Relation:
+    """Returns a query transformed, which joins the saved tables."""
+    flow = open_flow(db.sql(query), tables)
+    for step in transformers:
+        flow = step.transform_flow(flow)
+    return flow.read()
+
+
+def _list_read(transformers: Sequence[Transformer], input_types: Mapping[str, str]) -> list[str]:
+    """Returns the columns of the input that a transformer reads."""
+    read = {name for step in transformers for name in step.list_inputs()}
+    return [name for name in input_types if name in read]
 
 
 def load(db: Connection, name: str) -> tuple[Steps, dict[str, str]]:
@@ -105,9 +116,12 @@ def load(db: Connection, name: str) -> tuple[Steps, dict[str, str]]:
     steps: Steps = []
     for entry in definition["steps"]:
         step = TRANSFORMERS[entry["class"]](**entry["params"])
-        step.state_ = entry["state"]
-        step.learned_ = {key: _read(db, value) for key, value in entry["learned"].items()}
-        step.is_fitted_ = True
+        step.restore(
+            entry["state"],
+            {key: _read(db, value) for key, value in entry["learned"].items()},
+            entry.get("inputs"),
+            entry.get("outputs"),
+        )
         steps.append((entry["name"], step))
     return steps, definition["input"]
 
@@ -149,7 +163,9 @@ def _write(steps: Steps, input_types: Mapping[str, str], tables: Mapping[Learned
             {
                 "name": name,
                 "class": type(step).__name__,
-                "params": step.get_params(),
+                "params": step.get_fitted_params(),
+                "inputs": list(step.feature_names_in_),
+                "outputs": step.output_names_,
                 "state": step.state_,
                 "learned": learned,
             }

@@ -1,164 +1,153 @@
-"""The base of transformers: what is learned by queries, and the query that a step makes of its input's."""
+"""The base of transformers: what is learned by queries, and the expressions of each output."""
 
 from __future__ import annotations
 
-import inspect
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self, cast
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 
-from gpudb.api.connection import Connection
-from gpudb.api.names import quote_identifier
+import numpy as np
+
 from gpudb.api.relation import Relation
-from gpudb.errors import SqlError, UndefinedColumn
-from gpudb.ml.learned import Learned, LearnedTables, Lookup
-from gpudb.ml.literals import INPUT, refer
-from gpudb.ml.temporary import get_temporary_tables
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
+from gpudb.ml.estimator import Estimator
+from gpudb.ml.flow import Flow, Step, Types
+from gpudb.ml.learned import Learned
+from gpudb.ml.selectors import Selector, all_columns
 from gpudb.types import SqlType
 
 Columns = str | Sequence[str]
-Outputs = dict[str, str]
-
+Chosen = Columns | Selector | None
+"""Columns by name, by a selector, or (None) all of the kind that a transformer is for."""
 
 TRANSFORMERS: dict[str, type[Transformer]] = {}
 """The transformers by name."""
 
 
-@dataclass(slots=True)
-class Step:
-    """What a transformer makes of its input.
-
-    `replaced` has the columns, by name, that stand in the place of a column of the input; `added` those that follow.
-    Both are expressions over the input, whose alias is `literals.INPUT`.
-    """
-
-    lookup: Lookup
-    types: Mapping[str, SqlType]
-    replaced: dict[str, Outputs] = field(default_factory=dict)
-    added: Outputs = field(default_factory=dict)
-
-    def as_query(self, query: str) -> str:
-        """Returns the step's query over its input's."""
-        outputs: list[tuple[str, str]] = []
-        for name in self.types:
-            outputs += self.replaced.get(name, {name: refer(name)}).items()
-        outputs += self.added.items()
-        names = [name for name, _ in outputs]
-        if twice := {name for name in names if names.count(name) > 1}:
-            raise SqlError.of("duplicate_column", f'column "{min(twice)}" specified more than once')
-        columns = ", ".join(f"{expression} AS {quote_identifier(name)}" for name, expression in outputs)
-        return "\n".join([f"SELECT {columns} FROM (", query, f") AS {INPUT}", *self.lookup.joins])
-
-
-class Transformer(ABC):
+class Transformer(Estimator):
     """A step of a pipeline: fitted on a relation by queries, compiled to SQL expressions over its columns.
 
-    The parameters of its constructor are attributes of the same names, as in scikit-learn; `state_` holds the learned
-    values. Columns that it does not name pass through.
+    The parameters of its constructor are attributes of the same names, as in scikit-learn; `columns_` are the names of
+    the columns that `columns` chose when it was fitted, `state_` holds the learned values. Columns that it does not
+    choose pass through.
     """
 
     is_row_wise: ClassVar[bool] = True
     """Whether the outputs of a row need no other row."""
+    suitable: ClassVar[Selector] = all_columns()
+    """The columns that it chooses if none are named."""
 
     def __init_subclass__(cls) -> None:
         """Enters the class among those that a saved pipeline names."""
         TRANSFORMERS[cls.__name__] = cls
 
-    def __init__(self, columns: Columns) -> None:
-        self.columns = [columns] if isinstance(columns, str) else list(columns)
+    def __init__(self, columns: Chosen = None) -> None:
+        self.columns = columns if columns is None or isinstance(columns, Selector) else list_columns(columns)
+        self.columns_: list[str] = []
         self.state_: dict[str, Any] = {}
         self.learned_: dict[str, Learned] = {}
-        self.is_fitted_ = False
-
-    # ---- the user's methods
-
-    def fit(self, relation: Relation) -> Self:
-        """Learns from a relation's rows; runs queries. 42703 for a column that it lacks."""
-        self.state_, self.learned_ = {}, {}
-        types = describe(relation)
-        self._check(types)
-        self._learn(relation, types)
-        self.is_fitted_ = True
-        return self
-
-    def transform(self, relation: Relation) -> Relation:
-        """Returns the relation with the transformer's columns; nothing runs but the description of its columns."""
-        return transform([self], relation)
-
-    def fit_transform(self, relation: Relation) -> Relation:
-        """Fits, and returns the transformed relation."""
-        return self.fit(relation).transform(relation)
-
-    def get_params(self) -> dict[str, Any]:
-        """Returns the parameters of the constructor."""
-        return {
-            name: getattr(self, name) for name in inspect.signature(type(self).__init__).parameters if name != "self"
-        }
-
-    def __repr__(self) -> str:
-        """The constructor's call."""
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.get_params().items())})"
+        self.output_names_: list[str] | None = None
 
     # ---- for pipelines
 
-    def compile(self, query: str, types: Mapping[str, SqlType], tables: LearnedTables) -> str:
-        """Returns the step's query over its input's, whose columns have `types`. 55000 before `fit`."""
-        if not self.is_fitted_:
-            name = type(self).__name__
-            raise SqlError.of(
-                "object_not_in_prerequisite_state", f"this {name} is not fitted yet", hint="Call fit first."
-            )
-        self._check(types)
-        step = Step(Lookup(tables), types)
-        self._build(step)
-        return step.as_query(query)
+    def list_inputs(self) -> Iterable[str]:
+        """Returns the columns of the input that it reads when it transforms."""
+        return self.columns_
 
-    def _check(self, types: Mapping[str, SqlType]) -> None:
-        for name in self._list_inputs():
+    def list_outputs(self) -> list[str]:
+        """Returns the names of the columns of transformed rows."""
+        if self.output_names_ is None:
+            message = "this pipeline was saved without the names of its features"
+            raise SqlError.of("object_not_in_prerequisite_state", message, hint="Save it again.")
+        return self.output_names_
+
+    def fit_flow(self, flow: Flow, target: str | None, key: str | None) -> None:
+        """Learns from rows; `target` and `key` are those of `frames.Rows`."""
+        self.state_, self.learned_ = {}, {}
+        chosen = self.suitable if self.columns is None else self.columns
+        if isinstance(chosen, Selector):
+            self.columns_ = chosen.choose({name: type_ for name, type_ in flow.shown.items() if name != target})
+        else:
+            self.columns_ = list(chosen)
+        self._check(flow.types)
+        self._learn(flow.read(self._list_learned()), flow.types)
+        self.feature_names_in_ = np.asarray(list(flow.shown), dtype=object)
+        self.is_fitted_ = True
+        named = replace(flow, tables=_NamesAlone())
+        self.output_names_ = [name for name, _ in self._make_step(named).list_outputs()]
+
+    def transform_flow(self, flow: Flow) -> Flow:
+        """Returns transformed rows. 55000 before `fit`."""
+        self._require_fit()
+        return flow.append(self._make_step(flow))
+
+    def fit_transform_flow(self, flow: Flow, target: str | None, key: str | None) -> Flow:
+        """Learns from rows, and returns them transformed."""
+        self.fit_flow(flow, target, key)
+        return self.transform_flow(flow)
+
+    def inverse_transform_flow(self, flow: Flow) -> Flow:
+        """Returns rows that it transformed as they were."""
+        self._require_fit()
+        step = flow.start_step()
+        self._invert(step)
+        return flow.append(step)
+
+    def get_fitted_params(self) -> dict[str, Any]:
+        """Returns the parameters of the constructor, with the columns that were chosen by fit."""
+        return {name: self.columns_ if name == "columns" else value for name, value in self.get_params().items()}
+
+    def restore(
+        self,
+        state: Mapping[str, Any],
+        learned: Mapping[str, Learned],
+        inputs: Sequence[str] | None,
+        outputs: Sequence[str] | None,
+    ) -> None:
+        """Takes what was learned by an earlier fit; `inputs` and `outputs` are its columns, if they are known."""
+        self.columns_ = self.columns if isinstance(self.columns, list) else []
+        self.state_, self.learned_ = dict(state), dict(learned)
+        self.feature_names_in_ = np.asarray(self.columns_ if inputs is None else inputs, dtype=object)
+        self.output_names_ = None if outputs is None else list(outputs)
+        self.is_fitted_ = True
+
+    # ---- what each does
+
+    def _make_step(self, flow: Flow) -> Step:
+        step = flow.start_step()
+        self._check(flow.types)
+        self._build(step)
+        return step
+
+    def _check(self, types: Types) -> None:
+        for name in self.list_inputs():
             if name not in types:
                 raise UndefinedColumn(f'column "{name}" does not exist')
 
-    def _list_inputs(self) -> Iterable[str]:
-        """The columns of the input that the transformer reads when it transforms."""
-        return self.columns
+    def _list_learned(self) -> Iterable[str]:
+        """The columns of the input that `_learn` reads."""
+        return self.columns_
 
-    def _learn(self, relation: Relation, types: Mapping[str, SqlType]) -> None:  # noqa: B027 - most learn nothing
+    def _learn(self, relation: Relation, types: Mapping[str, SqlType]) -> None:
         """Fills `state_` (values of JSON) and `learned_`."""
 
     @abstractmethod
     def _build(self, step: Step) -> None:
         """Enters the outputs into a step."""
 
-
-def describe(relation: Relation) -> dict[str, SqlType]:
-    """Returns the types of a relation's columns by name; 42701 for two columns of one name."""
-    names = relation.columns
-    if len(set(names)) < len(names):
-        twice = min(name for name in names if names.count(name) > 1)
-        raise SqlError.of("duplicate_column", f'column "{twice}" specified more than once')
-    return dict(zip(names, relation.types, strict=True))
+    def _invert(self, step: Step) -> None:
+        """Enters what its outputs were into a step over them."""
+        raise FeatureNotSupported(f"{type(self).__name__} has no inverse")
 
 
-def get_connection(relation: Relation) -> Connection:
-    """Returns the connection of a relation."""
-    return cast("Connection", relation.connection)
+class _NamesAlone:
+    """See `learned.LearnedTables`: for a step that does not run."""
+
+    def locate(self, learned: Learned) -> str:
+        return "learned"
 
 
-def transform(steps: Sequence[Transformer], relation: Relation) -> Relation:
-    """Returns a relation transformed by fitted steps: one statement over the relation's query."""
-    tables = get_temporary_tables(get_connection(relation))
-
-    def find_types(query: str) -> dict[str, SqlType]:
-        return describe(relation.derive(lambda *_: query))
-
-    return relation.derive(lambda query, _: compile_steps(steps, query, find_types, tables))
-
-
-def compile_steps(
-    steps: Sequence[Transformer], query: str, find_types: Callable[[str], Mapping[str, SqlType]], tables: LearnedTables
-) -> str:
-    """Returns the query of the steps, one after the other; `find_types` returns the types of a query's columns."""
-    for step in steps:
-        query = step.compile(query, find_types(query), tables)
-    return query
+def list_columns(columns: Columns) -> list[str]:
+    """Returns the names of columns, of which one may be a text."""
+    return [columns] if isinstance(columns, str) else list(columns)

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from gpudb.errors import SqlError
 from gpudb.functions.text_literal import quote_literal
+from gpudb.ml.flow import Step
 from gpudb.ml.literals import refer
 from gpudb.ml.scaling import as_known_number
-from gpudb.ml.transformer import Columns, Step, Transformer
+from gpudb.ml.selectors import numeric
+from gpudb.ml.transformer import Chosen, Columns, Transformer, list_columns
 
 _AGGREGATES = {"sum": "sum", "mean": "avg", "std": "stddev_samp", "min": "min", "max": "max", "count": "count"}
 
@@ -17,13 +19,15 @@ class _Ordered(Transformer):
     """A transformer of rows in the order of a column, within the groups that other columns make."""
 
     is_row_wise = False
+    suitable = numeric()
 
-    def __init__(self, columns: Columns, *, order: str, by: Columns = ()) -> None:
+    def __init__(self, columns: Chosen = None, *, order: str, by: Columns = ()) -> None:
         super().__init__(columns)
-        self.order, self.by = order, [by] if isinstance(by, str) else list(by)
+        self.order, self.by = order, list_columns(by)
 
-    def _list_inputs(self) -> Iterable[str]:
-        return [*self.columns, *self.by, self.order]
+    def list_inputs(self) -> Iterable[str]:
+        """See `Transformer`."""
+        return [*self.columns_, *self.by, self.order]
 
     def _window(self, frame: str = "") -> str:
         by = f"PARTITION BY {', '.join(map(refer, self.by))} " if self.by else ""
@@ -37,12 +41,12 @@ class Lag(_Ordered):
     unique within `by`. A negative N looks ahead.
     """
 
-    def __init__(self, columns: Columns, *, order: str, by: Columns = (), lags: Sequence[int] = (1,)) -> None:
+    def __init__(self, columns: Chosen = None, *, order: str, by: Columns = (), lags: Sequence[int] = (1,)) -> None:
         super().__init__(columns, order=order, by=by)
         self.lags = [int(each) for each in lags]
 
     def _build(self, step: Step) -> None:
-        for name in self.columns:
+        for name in self.columns_:
             for n in self.lags:
                 step.added[f"{name}_lag_{n}"] = f"{_shift(name, n)} OVER {self._window()}"
 
@@ -51,7 +55,7 @@ class Difference(Lag):
     """Adds differences from earlier rows, as NVTabular's DifferenceLag: `COLUMN_difference_N`; see `Lag` for NULL."""
 
     def _build(self, step: Step) -> None:
-        for name in self.columns:
+        for name in self.columns_:
             for n in self.lags:
                 text = f"{refer(name)} - {_shift(name, n)} OVER {self._window()}"
                 step.added[f"{name}_difference_{n}"] = text
@@ -68,7 +72,7 @@ class Rolling(_Ordered):
 
     def __init__(
         self,
-        columns: Columns,
+        columns: Chosen = None,
         *,
         order: str,
         window: int | str,
@@ -99,7 +103,7 @@ class Rolling(_Ordered):
     def _build(self, step: Step) -> None:
         label = str(self.window).replace(" ", "_")
         window = self._window(self._frame())
-        for name in self.columns:
+        for name in self.columns_:
             for stat in self.stats:
                 aggregate = f"{_AGGREGATES[stat]}({as_known_number(name)})"
                 step.added[f"{name}_{stat}_{label}"] = f"{aggregate} OVER {window}"

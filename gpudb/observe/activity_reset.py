@@ -23,6 +23,8 @@ class ActivityReset:
     database_tables: dict[int, Counts] = field(default_factory=dict)
     """What a database's sums over its tables start from: a reset of one table leaves them."""
     io: Mapping[str, Counts] = field(default_factory=dict)
+    shared_at: dict[str, dt.datetime] = field(default_factory=dict)
+    """When others of the whole server's statistics were reset, which gpudb does not count; since its start if never."""
 
 
 def subtract(counts: Counts, start: Counts) -> dict[str, float]:

@@ -10,11 +10,11 @@ import random
 import re
 import time
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpudb.distribution import __version__, render_install
 from gpudb.engine.figures import ExchangeFigures, StageFigures
 from gpudb.errors import FeatureNotSupported
 from gpudb.observe.batches import Batch
@@ -47,8 +47,8 @@ class TraceExporter:
             self._provider = _make_provider(endpoint)
         except ImportError as error:
             message = f"traces need {error.name}, which is not installed"
-            raise FeatureNotSupported(message, hint="Run: pip install 'gpudb[otel]'") from None
-        self._tracer: Tracer = self._provider.get_tracer("gpudb", version("gpudb"))
+            raise FeatureNotSupported(message, hint=f"Run: {render_install('otel')}") from None
+        self._tracer: Tracer = self._provider.get_tracer("gpudb", __version__)
         self._ratio, self._limit = ratio, limit
         self._random = np.random.default_rng()
         self._allowed, self._counted_at = float(limit), time.monotonic()
@@ -233,7 +233,7 @@ def _make_provider(endpoint: str) -> TracerProvider:
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     provider = TracerProvider(
-        resource=Resource.create({"service.name": "gpudb", "service.version": version("gpudb")}), shutdown_on_exit=False
+        resource=Resource.create({"service.name": "gpudb", "service.version": __version__}), shutdown_on_exit=False
     )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint, timeout=TIMEOUT_S)))
     return provider

@@ -8,8 +8,8 @@ What gpudb adds to PostgreSQL's rows is in `added`, by hand: types, functions, o
 PostgreSQL leaves free (11000 to 11999). Its files have the columns that matter; `added/defaults.json` has the rest.
 
 A file named after a relation holds its rows in a new database. The others are `columns` (of every relation), `views`
-(their definitions), `settings`, `keywords`, `errcodes`, `timezone_abbrev`, `moving_abbrev`, and `*_definitions` and
-`*_signatures`.
+(their definitions), `settings`, `keywords`, `errcodes`, `stop_words`, `timezone_abbrev`, `moving_abbrev`, and
+`*_definitions` and `*_signatures`.
 """
 
 from __future__ import annotations

@@ -83,6 +83,12 @@ QUERIES = {
                CASE WHEN boot_val ~ '^/' THEN '' ELSE boot_val END AS reset_val,
                NULL AS sourcefile, NULL AS sourceline, false AS pending_restart
         FROM pg_settings WHERE name !~ '\.' ORDER BY name""",
+    # The words that the dictionaries of each language leave out.
+    "stop_words": r"""
+        SELECT replace(name, '.stop', '') AS language, word
+        FROM (SELECT setting || '/tsearch_data' AS folder FROM pg_config WHERE name = 'SHAREDIR') AS d,
+             pg_ls_dir(folder) AS name, regexp_split_to_table(pg_read_file(folder || '/' || name), '\s+') AS word
+        WHERE name LIKE '%.stop' AND word <> '' ORDER BY 1, 2""",
     "timezone_abbrev": """
         SELECT abbrev, extract(epoch FROM utc_offset)::int AS seconds, is_dst FROM pg_timezone_abbrevs ORDER BY 1""",
 }

@@ -69,6 +69,12 @@ class CudaAggregate:
         """The transition, combine and final functions."""
         return self.transition, self.combine, self.final
 
+    @cached_property
+    def is_never_null(self) -> bool:
+        """Whether no state is NULL: neither the initial one nor what a function returns."""
+        made = [each for each in (self.transition, self.combine) if each is not None]
+        return self.initial is not None and not any(each.may_be_null for each in made)
+
     @property
     def arguments(self) -> tuple[SqlType, ...]:
         """The types of the arguments of a row."""
@@ -135,8 +141,10 @@ def _read_literal(text: str, item: SqlType) -> str:
 def write_aggregate(aggregate: CudaAggregate, label: str) -> tuple[str, str]:
     """Returns what an aggregate declares, and its definitions, which `write_macros` precedes.
 
-    `label_cell` is a cell: `value`, and `has`. `label_add(cell, error, value, is_known, …)` takes a row's arguments,
-    `label_merge(cell, other, error)` another cell, and `label_state(cell)` sets an empty cell to the initial state.
+    `label_cell` is a cell: `value`, and `has`. `label_state(cell)` sets an empty cell to the initial state;
+    `label_begin(cell)` makes an empty cell that holds it already, and `label_step(cell, error, value, is_known, …)`
+    adds a row's arguments to one. `label_add`, of the same arguments, adds them to any cell, `label_merge(cell, other,
+    error)` adds another cell.
     """
     state = c_type(aggregate.state)
     declared = write_structs([each for each in aggregate.functions if each is not None])
@@ -146,7 +154,8 @@ def write_aggregate(aggregate: CudaAggregate, label: str) -> tuple[str, str]:
         if each is not None:
             head, text = write_function(each, f"{label}_{suffix}")
             declared, defined = declared + head + "\n", defined + text
-    for head, text in (_write_state(aggregate, label), _write_add(aggregate, label), _write_merge(aggregate, label)):
+    written = (_write_state, _write_begin, _write_step, _write_add, _write_merge)
+    for head, text in (write(aggregate, label) for write in written):
         declared, defined = declared + head + ";\n", defined + f"{head} {{\n{text}}}\n"
     return declared, defined
 
@@ -155,15 +164,36 @@ def _write_state(aggregate: CudaAggregate, label: str) -> tuple[str, str]:
     head = f"__device__ static void {label}_state({label}_cell &cell)"
     if aggregate.initial is None:
         return head, f"  if (cell.has == {EMPTY}) cell.has = {NULL};\n"
-    fields = [f"({c_type(item)}){text}" for text, item in zip(aggregate.initial, aggregate.fields, strict=True)]
-    made = f"{{{', '.join(fields)}}}" if is_composite(aggregate.state) else fields[0]
-    return head, f"  if (cell.has == {EMPTY}) {{ cell.value = {made}; cell.has = {KNOWN}; }}\n"
+    return head, f"  if (cell.has == {EMPTY}) {{ cell.value = {_write_initial(aggregate)}; cell.has = {KNOWN}; }}\n"
+
+
+def _write_initial(aggregate: CudaAggregate) -> str:
+    """Returns the initial state, if it is not NULL."""
+    pairs = zip(aggregate.initial or (), aggregate.fields, strict=True)
+    fields = [f"({c_type(item)}){text}" for text, item in pairs]
+    return f"{{{', '.join(fields)}}}" if is_composite(aggregate.state) else fields[0]
+
+
+def _write_begin(aggregate: CudaAggregate, label: str) -> tuple[str, str]:
+    made = "" if aggregate.initial is None else f" cell.value = {_write_initial(aggregate)};"
+    return f"__device__ static void {label}_begin({label}_cell &cell)", f"  cell = {{}};{made}\n"
 
 
 def _write_add(aggregate: CudaAggregate, label: str) -> tuple[str, str]:
+    """Writes what finds out first whether the cell is empty, but for a strict function only if it is called."""
     strict, types = aggregate.transition.strict, aggregate.arguments
     given = [f"{c_type(item)} x{n}, bool k{n}" for n, item in enumerate(types)]
     head = f"__device__ static void {label}_add({', '.join([f'{label}_cell &cell', 'int &error', *given])})"
+    passed = ", ".join(["cell", "error", *(f"x{n}, k{n}" for n in range(len(types)))])
+    known = " && ".join(f"k{n}" for n in range(len(types))) if strict and aggregate.initial is not None else ""
+    begin = f"  if ({known or 'true'}) {label}_state(cell);\n" if aggregate.initial is not None else ""
+    return head, f"{begin}  {label}_step({passed});\n"
+
+
+def _write_step(aggregate: CudaAggregate, label: str) -> tuple[str, str]:
+    strict, types = aggregate.transition.strict, aggregate.arguments
+    given = [f"{c_type(item)} x{n}, bool k{n}" for n, item in enumerate(types)]
+    head = f"__device__ static void {label}_step({', '.join([f'{label}_cell &cell', 'int &error', *given])})"
     text = ""
     if strict:
         known = " && ".join(f"k{n}" for n in range(len(types)))
@@ -171,11 +201,13 @@ def _write_add(aggregate: CudaAggregate, label: str) -> tuple[str, str]:
         if aggregate.initial is None and types:
             first = f"cell.value = x0; cell.has = {KNOWN}; return;"
             text += f"  if (cell.has == {EMPTY}) {{ {first} }}\n"
-    text += f"  {label}_state(cell);\n"
-    text += f"  if (cell.has == {NULL}) return;\n" if strict else ""
+    if aggregate.initial is None:
+        text += f"  {label}_state(cell);\n"
+    if strict and not aggregate.is_never_null:
+        text += f"  if (cell.has == {NULL}) return;\n"
     arguments = ["cell.value" if strict else f"cell.value, cell.has == {NULL}"]
     arguments += [f"x{n}" if strict else f"x{n}, !k{n}" for n in range(len(types))]
-    return head, text + _call(f"{label}_transition", arguments)
+    return head, text + _call(f"{label}_transition", arguments, aggregate.transition)
 
 
 def _write_merge(aggregate: CudaAggregate, label: str) -> tuple[str, str]:
@@ -185,16 +217,18 @@ def _write_merge(aggregate: CudaAggregate, label: str) -> tuple[str, str]:
     if combine is None:
         return head, text
     if combine.strict:
-        text += f"  if (other.has == {NULL}) return;\n  if (cell.has == {NULL}) {{ cell = other; return; }}\n"
-        return head, text + _call(f"{label}_combine", ["cell.value", "other.value"])
+        if not aggregate.is_never_null:
+            text += f"  if (other.has == {NULL}) return;\n  if (cell.has == {NULL}) {{ cell = other; return; }}\n"
+        return head, text + _call(f"{label}_combine", ["cell.value", "other.value"], combine)
     flagged = [f"cell.value, cell.has == {NULL}", f"other.value, other.has == {NULL}"]
-    return head, text + _call(f"{label}_combine", flagged)
+    return head, text + _call(f"{label}_combine", flagged, combine)
 
 
-def _call(function: str, arguments: Sequence[str]) -> str:
+def _call(name: str, arguments: Sequence[str], function: CudaFunction) -> str:
+    has = f"is_null ? {NULL} : {KNOWN}" if function.may_be_null else f"{KNOWN}"
     return (
-        f"  bool is_null = false;\n  cell.value = {function}({', '.join([*arguments, 'is_null', 'error'])});\n"
-        f"  cell.has = is_null ? {NULL} : {KNOWN};\n"
+        f"  bool is_null = false;\n  cell.value = {name}({', '.join([*arguments, 'is_null', 'error'])});\n"
+        f"  cell.has = {has};\n"
     )
 
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_HALF_UP, Context, Decimal, Inexact, Rounded
+from decimal import ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation, Rounded
 from typing import NoReturn
 
 from gpudb.errors import SqlError
-from gpudb.exact.quotients import least_scale
-from gpudb.types import MAX_DIGITS, SqlType
+from gpudb.types import MAX_DIGITS, SqlType, widen
 from gpudb.types.facts import DISPLAY_NAMES
-from gpudb.values import format_text, parse_text
-from gpudb.values.numbers import fit_numeric
+from gpudb.values import format_text, parse_text, wide_arithmetic
 
-_EXACT = Context(prec=2000, rounding=ROUND_HALF_UP, traps=[])
-_FITTING = Context(prec=MAX_DIGITS, rounding=ROUND_HALF_UP, traps=[Inexact, Rounded])
-"""Raises an ArithmeticError for a result of more digits than a numeric has."""
-_NUMERIC = SqlType("numeric")
+_FITTING = Context(prec=MAX_DIGITS, rounding=ROUND_HALF_UP, traps=[Inexact, Rounded, InvalidOperation])
+"""Raises an ArithmeticError for a result of more digits than 38."""
 
 
 def raise_out_of_range(name: str) -> NoReturn:
@@ -47,54 +43,29 @@ def remainder_of_integers(a: int, b: int) -> int:
 def add_numeric(a: Decimal, b: Decimal) -> Decimal:
     """a + b."""
     try:
-        return _FITTING.add(a, b)
+        result = _FITTING.add(a, b)
     except ArithmeticError:
-        return fit_numeric(_NUMERIC, _EXACT.add(a, b))
+        return wide_arithmetic.add(a, b)
+    return result if result.is_finite() else wide_arithmetic.add(a, b)
 
 
 def subtract_numeric(a: Decimal, b: Decimal) -> Decimal:
     """a - b."""
     try:
-        return _FITTING.subtract(a, b)
+        result = _FITTING.subtract(a, b)
     except ArithmeticError:
-        return fit_numeric(_NUMERIC, _EXACT.subtract(a, b))
+        return wide_arithmetic.subtract(a, b)
+    return result if result.is_finite() else wide_arithmetic.subtract(a, b)
 
 
-def multiply_numeric(a: Decimal, b: Decimal) -> Decimal:
-    """a * b."""
-    return fit_numeric(_NUMERIC, _EXACT.multiply(a, b))
-
-
-def divide_numeric(a: Decimal, b: Decimal) -> Decimal:
-    """a / b, at the scale that PostgreSQL chooses; 22012."""
-    if not b:
-        raise_division_by_zero()
-    scales = _scale(a), _scale(b)
-    dividend, divisor = abs(_unscaled(a)), abs(_unscaled(b))
-    scale = max(least_scale(dividend, scales[0], divisor, scales[1]), *scales)
-    quotient = _EXACT.divide(a, b).quantize(Decimal(1).scaleb(-min(scale, MAX_DIGITS)), context=_EXACT)
-    return fit_numeric(_NUMERIC, quotient)
-
-
-def _scale(value: Decimal) -> int:
-    return -int(value.as_tuple().exponent)
-
-
-def _unscaled(value: Decimal) -> int:
-    return int(value.scaleb(_scale(value), context=_EXACT))
-
-
-def negate_numeric(a: Decimal) -> Decimal:
-    """-a; numeric has no negative zero."""
-    return -a if a else a
+multiply_numeric = wide_arithmetic.multiply
+divide_numeric = wide_arithmetic.divide
+negate_numeric = wide_arithmetic.negate
 
 
 def numeric_to_integer(value: Decimal, name: str, low: int, high: int) -> int:
-    """Rounds half away from zero; 22003."""
-    result = int(value.quantize(Decimal(1), rounding=ROUND_HALF_UP, context=_EXACT))
-    if not low <= result <= high:
-        raise_out_of_range(name)
-    return result
+    """Rounds half away from zero; 22003, 0A000 for a value that is not finite."""
+    return wide_arithmetic.to_integer(value, SqlType(name))
 
 
 def float_to_integer(value: float, name: str, low: int, high: int) -> int:
@@ -186,4 +157,4 @@ def show(item: SqlType, value: object) -> str:
 
 def read(item: SqlType, text: str) -> object:
     """A text as a value, whatever the session's time zone."""
-    return parse_text(item, text)
+    return parse_text(widen(item), text)

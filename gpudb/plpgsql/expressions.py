@@ -33,7 +33,7 @@ from gpudb.sql.bound import (
     Subscript,
     Test,
 )
-from gpudb.types import SqlType
+from gpudb.types import SqlType, widen
 from gpudb.types.facts import INTEGER_LIMITS
 from gpudb.values.numbers import fit_numeric
 
@@ -288,7 +288,7 @@ class Emitter:
             made = value if before == "numeric" else self.strict([value], lambda a: f"Decimal({a})")
             if target.modifier == -1:
                 return made
-            item = self._names.add(target)
+            item = self._names.add(widen(target))
             return self.strict([made], lambda a: f"fit_numeric({item}, {a})", fails=True)
         if before in {"numeric", "float8"} and after in INTEGER_LIMITS:
             low, high = INTEGER_LIMITS[after]
@@ -391,7 +391,7 @@ class Emitter:
         return Code(f"[{', '.join(each.source for each in items)}]", False, any(each.fails for each in items))
 
     def _subscript(self, expr: Subscript) -> Code:
-        if expr.slice or expr.inner or expr.low is not None or expr.high is None:
+        if expr.slice or expr.inner or expr.low is not None or expr.high is None or expr.arg.type.element is None:
             raise NotSimple
         helper = "get_single_item" if expr.arg.type.dims == 1 else "get_item"
         return self.strict([self._array_to_read(expr.arg), self.emit(expr.high)], lambda a, b: f"{helper}({a}, {b})")

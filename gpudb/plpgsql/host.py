@@ -48,6 +48,9 @@ class CursorRows(Protocol):
     def columns(self) -> tuple[tuple[str, SqlType], ...]:
         """The names and types of the columns."""
 
+    position: int
+    """The number of the row on which the cursor is, from 1 on."""
+
     def fetch(self, direction: str, count: int) -> list[pa.RecordBatch]:
         """Returns rows in a direction: forward, backward, absolute, relative."""
 

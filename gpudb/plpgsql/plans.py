@@ -33,7 +33,7 @@ from gpudb.sql.bound import (
     Select,
 )
 from gpudb.sql.traverse import walk
-from gpudb.types import SqlType
+from gpudb.types import SqlType, widen
 from gpudb.values import parse_text
 
 _MAX_PLANS = 64
@@ -212,7 +212,7 @@ class Converter:
             return None
         text = show_value(self.source, value, host.timezone)
         assert text is not None
-        return parse_text(self.target, text, host.timezone)
+        return parse_text(widen(self.target), text, host.timezone)
 
 
 def run_single(host: Host, bound: Bound, parameters: Sequence[object], item: SqlType) -> object:

@@ -9,9 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from gpudb.lru import LruCache
-from gpudb.types import SqlType
+from gpudb.types import SqlType, widen
 from gpudb.values import format_text, parse_text
+from gpudb.values.datetime_style import use_style
 from gpudb.values.text_columns import format_text_column
+from gpudb.values.wide_numerics import is_wide_column
 
 _PLAIN = frozenset("bool int2 int4 int8 float8 text varchar oid".split())
 
@@ -80,8 +82,12 @@ def column_values(item: SqlType, column: pa.Array, zone: str) -> list[object]:
     if item.name in _PLAIN and item.user is None:
         found: list[object] = column.to_pylist()
         return found
-    texts = format_text_column(item, column, zone).to_pylist()
-    return [None if text is None else parse_text(item.without_modifier, text, zone) for text in texts]
+    if item.name.lstrip("_") == "numeric" and is_wide_column(column):
+        item = widen(item)
+    kind = widen(item.without_modifier)
+    with use_style():
+        texts = format_text_column(item, column, zone).to_pylist()
+        return [None if text is None else parse_text(kind, text, zone) for text in texts]
 
 
 def iter_rows(

@@ -20,7 +20,8 @@ _STRINGS = {pg.SCONST, pg.USCONST}
 class Token:
     """A token: its text as written, and its offsets in the body.
 
-    `word` is the folded identifier or keyword, None for any other token; `quoted` whether it is written in quotes.
+    `word` is the folded identifier, keyword or parameter `$1`, None for any other token; `quoted` whether it is written
+    in quotes.
     """
 
     text: str
@@ -135,6 +136,8 @@ def _scan(text: str) -> list[Token]:
         word = None
         if quoted:
             word = _truncate(part[1:-1].replace('""', '"'))
+        elif each.token == pg.PARAM:
+            word = part  # the name of a parameter, which statements assign to as to any variable
         elif each.token in _WORDS or each.keyword_kind != pg.NO_KEYWORD:
             word = _truncate(_fold(part))
         result.append(

@@ -253,10 +253,14 @@ class StatementRunner(Evaluator):
         """FOR over a cursor: yields its rows and closes it."""
         cursor = self.host.find_cursor(name)
         try:
+            before = cursor.position
             while batches := cursor.fetch("forward", 256):
                 rows = list(iter_rows(cursor.columns, batches, self.host.timezone))
-                for row in rows:
+                after = cursor.position
+                for place, row in enumerate(rows, before + 1):
+                    cursor.position = place
                     yield cursor.columns, row
+                before = cursor.position = after
                 if not rows:
                     break
         finally:

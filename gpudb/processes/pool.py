@@ -12,14 +12,21 @@ from typing import Any
 
 from gpudb.errors import GpudbError
 from gpudb.processes.child import POLL_MS, Answer, ChildProcess, Wanted
+from gpudb.processes.limits import count_processors
+from gpudb.processes.shared_memory import SharedMemory, open_shared_memory
 
 
 class ProcessPool:
     """At most so many children as processors, two at least; they start as calls come."""
 
-    def __init__(self, module: str, *, memory_bytes: int = 0, most: int = max(2, os.cpu_count() or 1)) -> None:
-        """Children serve `module`; `memory_bytes` limits each one's data (0: no limit)."""
-        self._module, self._memory, self._most = module, memory_bytes, most
+    def __init__(
+        self, module: str, *, memory_bytes: int = 0, most: int = max(2, count_processors()), shared_bytes: int = 0
+    ) -> None:
+        """Children serve `module`; `memory_bytes` limits each one's data (0: no limit).
+
+        So many `shared_bytes` of memory at most hold the large buffers of all calls; those beyond are sent.
+        """
+        self._module, self._memory, self._most, self._shared_bytes = module, memory_bytes, most, shared_bytes
         self._begin()
         _pools.add(self)
 
@@ -27,6 +34,27 @@ class ProcessPool:
         self._idle: list[ChildProcess] = []
         self._lock = threading.Lock()
         self._room = threading.Semaphore(self._most)
+        self._shared: SharedMemory | None = None
+
+    def _start_child(self) -> ChildProcess:
+        with self._lock:
+            if self._shared is None:
+                self._shared = open_shared_memory(self._shared_bytes)
+        return ChildProcess(self._module, memory_bytes=self._memory, shared=self._shared)
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether a child waits for a call."""
+        return bool(self._idle)
+
+    def list_idle(self) -> list[int]:
+        """Returns the process ids of the children that wait for a call."""
+        with self._lock:
+            return [child.pid for child in self._idle]
+
+    def holds(self, buffer: memoryview) -> bool:
+        """Whether a buffer lies in the memory that the children share."""
+        return self._shared is not None and self._shared.find(buffer) is not None
 
     def call(self, name: str, arguments: Sequence[Any], wanted: Wanted, answer: Answer | None = None) -> Any:
         """Calls a function of the module in a child, and returns its result or raises its error.
@@ -41,14 +69,14 @@ class ProcessPool:
         with self._lock:
             if self._idle:
                 return
-        self._keep(ChildProcess(self._module, memory_bytes=self._memory))
+        self._keep(self._start_child())
 
     @contextlib.contextmanager
     def _take(self, wanted: Wanted) -> Iterator[ChildProcess]:
         while not self._room.acquire(timeout=POLL_MS / 1000):
             wanted()
         try:
-            child = self._pop_idle() or ChildProcess(self._module, memory_bytes=self._memory)
+            child = self._pop_idle() or self._start_child()
             try:
                 yield child
             except GpudbError:

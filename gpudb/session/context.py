@@ -28,17 +28,18 @@ from gpudb.session.plan_cache import Plan, PlanCache
 from gpudb.session.resource_group import SessionGroup
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.session.running import RunningStatement
-from gpudb.session.settings.catalog import SettingValues
+from gpudb.session.settings.catalog import FRIENDLY, SettingValues
 from gpudb.session.settings.system_file import SystemSettings
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
+from gpudb.session.state.large_object_descriptors import Descriptors
 from gpudb.session.state.prepared_statements import PreparedStatements
 from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.session.transactions import TransactionHost, Transactions
 from gpudb.sql.accesses import Accesses
 from gpudb.sql.bind.base import MAX_PARAMETERS, Arguments
 from gpudb.sql.bind.binder import StatementBinder
-from gpudb.sql.bound import Expr, OutputColumn, Query, RowLock
+from gpudb.sql.bound import Expr, OutputColumn, Query
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.store import Store
 from gpudb.storage.transaction import Transaction
@@ -114,6 +115,7 @@ class SessionState(Protocol):
     database_oid: int
     client: str
     network: Network
+    system_user: str | None
     started: dt.datetime
     settings: SettingValues
     identity: Identity
@@ -127,6 +129,7 @@ class SessionState(Protocol):
     notices: list[Notice]
     prepared: PreparedStatements
     cursors: dict[str, Cursor]
+    descriptors: Descriptors
     sequences: SequenceCache
     deferred_checks: DeferredChecks
     mailbox: Mailbox
@@ -169,6 +172,9 @@ class SessionState(Protocol):
     def open_files(self, context: Context, request: FileRequest, role: str | None) -> FileTable:
         """Returns the files that a statement names; 42501 if a role (None: the current one) may not read them."""
 
+    def fetch_texts(self, context: Context, query: Query, accesses: Accesses) -> list[str]:
+        """Returns the rows of a query of one column of texts; 42501 if the current role may not run it."""
+
     def run_bound_query(self, context: Context, query: Query) -> Stream:
         """Runs a bound query with the parameters of a context."""
 
@@ -183,7 +189,8 @@ class Context:
     `plan` is what the plan cache had where the statement began; a context made for another statement has none.
     `session_calls` is whether the statement calls sequence functions or routines that the session runs; None if that is
     unknown. `arguments` are those of the routine whose body the statement is part of, and `level` is the nesting depth
-    of routine calls; `may_end_transaction` is whether a procedure that one of them calls may commit.
+    of routine calls; `may_end_transaction` is whether a procedure that one of them calls may commit. With
+    `parameter_rows` an INSERT of one row runs for each of them, as one statement: 0A000 if it is not so plain.
     """
 
     session: SessionState
@@ -198,6 +205,7 @@ class Context:
     arguments: Arguments | None = None
     level: int = 0
     may_end_transaction: bool = False
+    parameter_rows: Sequence[tuple[object, ...]] = ()
 
     def binder(self, *, describing: bool = False) -> StatementBinder:
         """Returns a binder over the transaction's catalog and the session's names.
@@ -218,8 +226,10 @@ class Context:
             check_canceled=self.cancel.check,
             accesses=Accesses(check_schema=session.check_schema),
             describing=describing,
+            friendly=session.settings[FRIENDLY] == "on",
             evaluate_integer=lambda expr: session.evaluate_integer(self, expr),
             open_files=lambda request, role: session.open_files(self, request, role),
+            fetch_texts=lambda query, accesses: session.fetch_texts(self, query, accesses),
         )
 
     @property
@@ -296,12 +306,6 @@ class Dispatcher(Protocol):
 
     def transaction_ended(self, session: SessionState, committed: bool) -> None:
         """Ends what belongs to a transaction that is committed or rolled back."""
-
-    def lock_rows(self, context: Context, locks: Sequence[RowLock]) -> bool:
-        """Takes the locks of a statement; returns whether the transaction then sees another catalog."""
-
-    def skip_locked(self, context: Context, plan: Plan) -> Plan:
-        """Returns a plan without the rows that it skips because others have locked them."""
 
     def log_slow(self, session: SessionState, text: str, seconds: float) -> None:
         """Logs a statement that took so many seconds."""

@@ -18,6 +18,7 @@ from gpudb.catalog.roles import Role
 from gpudb.catalog.secured_objects import get_database
 from gpudb.config.database import EMBEDDED, DatabaseSettings
 from gpudb.engine.cpu.engine import CpuEngine
+from gpudb.engine.cpu.exclusion_pairs import ExclusionPairs
 from gpudb.engine.opening import select_cluster, start_cluster
 from gpudb.engine.protocol import Engine
 from gpudb.engine.resource_groups import GroupPlaces
@@ -81,6 +82,8 @@ class Database:
                 settings.memory_limit, self.store.spill, temp_limit=settings.temp_file_limit, indexes=indexes
             )
             self.store.followers.append(self.cpu.follow)
+            self._exclusion_pairs = ExclusionPairs(self.store.spill, self.cpu.memory_limit // 4)
+            self.store.key_checker.pairs = self._exclusion_pairs
             log_step("the storage is open")
             self.engine: Engine = self.cpu
             self.cluster_start = self._start_cluster(settings, gpus)
@@ -93,7 +96,7 @@ class Database:
         self.group_places = GroupPlaces()
         self._dispatcher = StatementDispatcher()
         self.started = dt.datetime.now(dt.UTC)
-        self._default_settings = _list_parameters(settings)
+        self._default_settings = {**_list_parameters(settings), "data_directory": str(self.store.directory)}
         self.console_url = ""
         self.apply_system_settings()
         self.max_connections = settings.max_connections
@@ -307,6 +310,7 @@ class Database:
         self.query_log.close()
         self.engine.close()
         self.store.close()
+        self._exclusion_pairs.close()
 
 
 def _list_parameters(settings: DatabaseSettings) -> Mapping[str, str]:

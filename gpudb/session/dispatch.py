@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpudb.session.context import Context, Describer, Handler, SessionState
+from gpudb.session.context import Describer, Handler, SessionState
 from gpudb.session.execution.binding.binding import BINDABLE
-from gpudb.session.plan_cache import Plan
 from gpudb.session.results import ResultColumn
 from gpudb.session.state.deferral import DeferredChecks
 from gpudb.session.statements import query, transactions
-from gpudb.sql.bound import RowLock
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
 
 _FIRST: Mapping[str, Handler] = {"SelectStmt": query.select, "TransactionStmt": transactions.transaction}
 """Handlers that do not import the others."""
+_found = dict(_FIRST)
+"""Handlers that were asked for."""
 
 
 class _Handlers(Mapping[str, Handler]):
     """Handlers by the parse tree's name for a kind of statement; imported with the first one that is not in _FIRST."""
 
     def __getitem__(self, kind: str) -> Handler:
-        return _FIRST[kind] if kind in _FIRST else _all_handlers()[kind]
+        found = _found.get(kind)
+        if found is None:
+            found = _found[kind] = _all_handlers()[kind]
+        return found
+
+    def get(self, kind: str, default: Any = None) -> Any:
+        """Returns the handler of a kind."""
+        return _found.get(kind) or super().get(kind, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(_all_handlers())
@@ -126,20 +133,6 @@ class StatementDispatcher:
             share_rows.end_transaction(session)
         if not committed:
             session.deferred_checks = DeferredChecks()
-
-    def lock_rows(self, context: Context, locks: Sequence[RowLock]) -> bool:
-        """Takes the locks of a statement; returns whether the transaction then sees another catalog."""
-        from gpudb.session.execution.locks_and_snapshots import locking_clauses
-
-        return locking_clauses.lock_rows(context, locks)
-
-    def skip_locked(self, context: Context, plan: Plan) -> Plan:
-        """Returns a plan without the rows that it skips because others have locked them."""
-        if not plan.row_locks:
-            return plan
-        from gpudb.session.execution.locks_and_snapshots import locking_clauses
-
-        return locking_clauses.skip_locked(context, plan)
 
     def log_slow(self, session: SessionState, text: str, seconds: float) -> None:
         """Logs a statement that took so many seconds."""

@@ -11,12 +11,12 @@ from gpudb.session.ddl import policies, sequences, triggers
 from gpudb.session.ddl.databases import databases, extensions, initial_settings, schemas
 from gpudb.session.ddl.foreign_data import foreign_objects
 from gpudb.session.ddl.foreign_data.register_table import call_procedure
-from gpudb.session.ddl.generic import comments, drop, owned_objects, rename
+from gpudb.session.ddl.generic import comments, composite_attributes, drop, owned_objects, rename
 from gpudb.session.ddl.indexes import indexes
 from gpudb.session.ddl.privileges import default_privileges, grant
 from gpudb.session.ddl.privileges.default_privileges import apply_default_privileges
 from gpudb.session.ddl.roles import role_grants, roles
-from gpudb.session.ddl.tables import alter_table, create_table, foreign_tables
+from gpudb.session.ddl.tables import create_table, foreign_tables
 from gpudb.session.ddl.types import domains, types
 from gpudb.session.ddl.views import materialized_views, views
 from gpudb.session.dml import changes, set_constraints, truncate
@@ -57,7 +57,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "AlterRoleStmt": roles.alter_role,
     "AlterSeqStmt": sequences.alter_sequence,
     "AlterSystemStmt": alter_system.alter_system,
-    "AlterTableStmt": alter_table.alter_table,
+    "AlterTableStmt": composite_attributes.alter_table_or_type,
     "AlterUserMappingStmt": foreign_objects.alter_user_mapping,
     "CallStmt": call_procedure,
     "CheckPointStmt": checkpoint.checkpoint,
@@ -79,7 +79,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "CreateSchemaStmt": schemas.create_schema,
     "CreateSeqStmt": sequences.create_sequence,
     "CreateStmt": create_table.create_table,
-    "CreateTableAsStmt": create_table.create_table_as,
+    "CreateTableAsStmt": prepared.create_table_as,
     "CreateTrigStmt": triggers.create_trigger,
     "CreateUserMappingStmt": foreign_objects.create_user_mapping,
     "CreatedbStmt": databases.create_database,

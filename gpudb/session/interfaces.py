@@ -38,6 +38,8 @@ class SessionInterface(Protocol):
     """
 
     process_id: int
+    system_user: str | None
+    """How the client authenticated and as whom, `scram-sha-256:alice`; None if it did not have to."""
     on_terminate: Callable[[], None] | None
     """Set by the client's side: called when another session ends this one (pg_terminate_backend)."""
     network: Network
@@ -67,6 +69,15 @@ class SessionInterface(Protocol):
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (42601 for several); the type of a parameter with OID 0 is inferred."""
+
+    def execute_together(self, prepared: Prepared, rows: Sequence[tuple[object, ...]]) -> bool:
+        """Runs an INSERT of one row for several values of its parameters, as one statement.
+
+        Returns False, and leaves nothing of it, if each has to run by itself: for what is not plain, and for an error.
+        """
+
+    def find_function(self, oid: int) -> tuple[str, tuple[int, ...]] | None:
+        """Returns the quoted name of the function with an OID, and the OIDs of its argument types; None for none."""
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         """Runs a prepared statement with parameter values as `gpudb.values.parse_text` returns them."""

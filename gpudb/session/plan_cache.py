@@ -12,6 +12,7 @@ from gpudb.sql.bound import FileScan, FrameScan, RowLock, Select, SetOperation, 
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.sql.traverse import walk
 from gpudb.types import CARRIED_SCALE, SqlType
+from gpudb.values.datetime_style import DateTimeStyle
 
 SIZE = 2048
 LONGEST = 16 << 10
@@ -48,15 +49,17 @@ class Plan:
 class Key(NamedTuple):
     """What a bound statement depends on: definitions by the catalog's version, names and literals by settings.
 
-    `scale` is that of its carried numerics.
+    `scale` is that of its carried numerics, `friendly` whether it was read with the constructs of `sql.parse.friendly`.
     """
 
     text: str
     version: int
     search_path: tuple[str, ...]
     timezone: str
+    style: DateTimeStyle
     oids: tuple[int, ...] = ()
     scale: int = CARRIED_SCALE
+    friendly: bool = True
 
 
 def _differs_by_statement(node: object) -> bool:

@@ -90,8 +90,14 @@ class Prepared:
     columns: tuple[ResultColumn, ...] | None
     statement: object
     from_sql: bool = False
+    repeats: bool = False
+    """Whether executions of it that follow each other may run together."""
     oids: tuple[int, ...] = field(init=False)
     """The OIDs of the parameters' types."""
+    readers: dict[tuple[int, ...], tuple[Callable[[bytes], object], ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """What the server reads plain values of parameters with, by their formats; nothing if some are of other types."""
     descriptions: dict[tuple[int, ...], bytes] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What the server has sent to describe the rows, by the columns' formats."""
 

@@ -18,19 +18,29 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.file_tables import FileRequest, FileTable
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.roles import Role
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import get_database
+from gpudb.catalog.tables import Exclusion
 from gpudb.engine.protocol import Cancel, Measures, SharedRows, Stream
-from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, SqlError
+from gpudb.errors import FeatureNotSupported, GpudbError, InFailedTransaction, QueryCanceled, SqlError
 from gpudb.functions.carried import LAYOUT, Layout, layout_failure, next_scale
+from gpudb.functions.library import functions_by_oid
 from gpudb.processes.owned import OwnedProcesses
 from gpudb.session.authorization.authorize import check_schema, may_use_schema
 from gpudb.session.authorization.session_role import begin_settings
 from gpudb.session.authorization.shown_values import hide_values
 from gpudb.session.context import Context, Dispatcher, Handler, SessionHost
-from gpudb.session.execution.binding.binding import BINDABLE, parse_statements, transaction_controls
+from gpudb.session.execution.binding.binding import (
+    BINDABLE,
+    parse_literal_rows,
+    parse_statements,
+    transaction_controls,
+)
+from gpudb.session.execution.binding.stored_literals import check_stored_literals
 from gpudb.session.execution.foreign_data.files import open_files
+from gpudb.session.execution.queries.pivot_values import fetch_texts
 from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.execution.requests.layouts import handle_in_layouts, read_ahead
 from gpudb.session.execution.requests.moments import evaluate_integer
@@ -42,18 +52,21 @@ from gpudb.session.plans import Plans
 from gpudb.session.resource_group import SessionGroup
 from gpudb.session.results import CopyIn, Notice, Prepared, Result, check_columns
 from gpudb.session.running import RunningStatement
-from gpudb.session.settings.catalog import SettingValues, parse_milliseconds
+from gpudb.session.settings.catalog import FRIENDLY, SettingValues, parse_milliseconds
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.deferral import DeferredChecks
+from gpudb.session.state.large_object_descriptors import Descriptors
 from gpudb.session.state.prepared_statements import PreparedStatements
 from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.session.transactions import Transactions
 from gpudb.sql.accesses import Accesses
 from gpudb.sql.bound import Expr, OutputColumn, Query
 from gpudb.sql.parse.interrupts import interrupted_by
+from gpudb.sql.parse.literal_rows import LiteralRows, take_literal_rows
 from gpudb.sql.parse.nesting import nesting_error
 from gpudb.sql.parse.parser import RawStatement
 from gpudb.storage.transaction import Transaction
+from gpudb.values.datetime_style import follow_settings
 
 _LONG_TEXT = 1 << 18
 _WITHOUT_SNAPSHOT = frozenset(
@@ -85,6 +98,7 @@ class Session:
         self.handlers = dispatcher.handlers
         self.process_id = process_id
         self.client, self.network = client, Network()
+        self.system_user: str | None = None
         self.started = dt.datetime.now(dt.UTC)
         self.settings = SettingValues(database.default_settings)
         self.running = RunningStatement(self.settings)
@@ -102,6 +116,7 @@ class Session:
         self.shared_rows: list[SharedRows] = []
         self.processes = OwnedProcesses()
         self.cursors: dict[str, Cursor] = {}
+        self.descriptors = Descriptors()
         self.sequences = SequenceCache()
         self.deferred_checks = DeferredChecks()
         self.accesses: Accesses | None = None
@@ -188,34 +203,69 @@ class Session:
         control = transaction_controls.get(sql)
         if control is not None:
             return [control], None
-        plan = self.plans.find(sql.rstrip(_TRAILING))
-        return (self._parse_text(sql), None) if plan is None else ([plan.statement], plan)
+        rows = self._take_rows(sql)
+        if rows is not None:
+            plan = self.plans.find_for_rows(rows)
+            if plan is not None:
+                return [plan.statement.with_rows(sql.rstrip(_TRAILING), rows)], plan
+        else:
+            plan = self.plans.find(sql.rstrip(_TRAILING))
+            if plan is not None:
+                return [plan.statement], plan
+        return self._parse_text(sql, rows), None
 
-    def _parse_text(self, sql: str) -> list[RawStatement]:
-        """Parses a text. A cancel request, or statement_timeout, ends a long parse."""
+    def _take_rows(self, sql: str) -> LiteralRows | None:
+        """Returns the literal rows of an INSERT; None for any other text. A cancel request ends a long one."""
+        if sql[:64].lstrip()[:6].lower() != "insert":
+            return None
+        if sql.lstrip()[:6].lower() != "insert":
+            return None
+        if len(sql) < _LONG_TEXT:
+            return take_literal_rows(sql)
+        cancel, started = self.running.begin_parsing(is_long=True), perf_counter()
+        try:
+            with interrupted_by(cancel.check):
+                rows = take_literal_rows(sql)
+            cancel.check()
+        finally:
+            self.running.end_parsing()
+        self.running.parsed_s = perf_counter() - started
+        return rows
+
+    def _parse_text(self, sql: str, rows: LiteralRows | None = None) -> list[RawStatement]:
+        """Parses a text, of which `rows` are the literal rows. A cancel request, or statement_timeout, ends a long
+        parse.
+        """
         is_long = len(sql) >= _LONG_TEXT
         cancel, started = self.running.begin_parsing(is_long=is_long), perf_counter()
         try:
             with interrupted_by(cancel.check):
-                statements = parse_statements(sql)
+                friendly = self.settings[FRIENDLY] == "on"
+                statements = (
+                    parse_statements(sql, friendly=friendly) if rows is None else [parse_literal_rows(sql, rows)]
+                )
             cancel.check()
         finally:
             self.running.end_parsing()
             self.measures["parse"] = perf_counter() - started
-        self.running.parsed_s = self.measures["parse"] if is_long else 0.0
+        self.running.parsed_s = self.running.parsed_s + self.measures["parse"] if is_long else 0.0
         return statements
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (see `interfaces.SessionInterface.prepare`)."""
         self.running.text, self.running.part = sql, ""
+        follow_settings(self.settings)
         oids = tuple(parameter_oids)
         try:
-            known = self.plans.find(sql.rstrip(_TRAILING), oids)
+            rows = self._take_rows(sql)
+            known = self.plans.find(sql.rstrip(_TRAILING), oids) if rows is None else None
             if known is not None:
                 self._check_not_failed(known.statement)
                 self.transactions.begin()
-                return Prepared(sql, known.parameters, known.columns, known.statement)
-            statements = self._parse_text(sql)
+                return Prepared(
+                    sql, known.parameters, known.columns, known.statement, repeats=_repeats(known.statement, known)
+                )
+            statements = self._parse_text(sql, rows)
             if len(statements) > 1:
                 message = "cannot insert multiple commands into a prepared statement"
                 raise SqlError.of("syntax_error", message)
@@ -235,13 +285,23 @@ class Session:
                 plan = self.plans.bind(context, oids, describing=True)
             finally:
                 self.running.end()
-            return Prepared(sql, plan.parameters, plan.columns, plan.statement)
+            return Prepared(sql, plan.parameters, plan.columns, statement, repeats=_repeats(statement, plan))
         except GpudbError:
             self.fail()
             raise
         except RecursionError:
             self.fail()
             raise nesting_error() from None
+
+    def find_function(self, oid: int) -> tuple[str, tuple[int, ...]] | None:
+        """Returns a function's name and argument types (see `interfaces.SessionInterface.find_function`)."""
+        known = functions_by_oid().get(oid)
+        if known is not None:
+            return f"pg_catalog.{quote_name(known.name)}", tuple(each.oid for each in known.args)
+        routine = self.transactions.catalog.find_routine_by_oid(oid)
+        if routine is None:
+            return None
+        return f"{quote_name(routine.schema)}.{quote_name(routine.name)}", tuple(e.type.oid for e in routine.inputs)
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         """Runs a prepared statement (see `interfaces.SessionInterface.execute`)."""
@@ -253,12 +313,29 @@ class Session:
         try:
             # That within EXECUTE DIRECT means another statement by itself.
             is_known = statement.kind in BINDABLE and statement.direct_node is None
-            plan = self.plans.find(statement.text, oids) if is_known else None
+            plan = self.plans.find_for_statement(statement, oids) if is_known else None
             result = self._start(statement, tuple(parameters), oids=oids, plan=plan)
             return result if result.columns is prepared.columns else check_columns(prepared, result)
         except GpudbError:
             self.fail()
             raise
+
+    def execute_together(self, prepared: Prepared, rows: Sequence[tuple[object, ...]]) -> bool:
+        """Runs an INSERT for several values of its parameters (see `interfaces.SessionInterface.execute_together`)."""
+        self.running.text, self.running.part = prepared.sql, ""
+        statement, oids = prepared.statement, prepared.oids
+        assert isinstance(statement, RawStatement)
+        plan = self.plans.find_for_statement(statement, oids)
+        if plan is None or self.transactions.failed:
+            return False
+        try:
+            self._start(statement, rows[0], oids=oids, plan=plan, rows=rows)
+        except QueryCanceled:
+            self.fail()
+            raise
+        except GpudbError:
+            return False
+        return True
 
     def _check_not_failed(self, statement: RawStatement) -> None:
         if self.transactions.failed and not _ends_transaction(statement):
@@ -272,18 +349,24 @@ class Session:
         *,
         oids: tuple[int, ...] = (),
         plan: Plan | None = None,
+        rows: Sequence[tuple[object, ...]] = (),
     ) -> Result:
-        """Runs a statement, of which `plan` is what the plan cache has."""
+        """Runs a statement, of which `plan` is what the plan cache has; for several `rows` of parameters if given."""
         self._check_not_failed(statement)
         handler = self.handlers.get(statement.kind)
         if handler is None:
             raise FeatureNotSupported(f"{_leading_keywords(statement)} is not supported")
         cancel, started = self.running.begin()
+        follow_settings(self.settings)
         try:
             self._enter_group(statement, cancel)
-            transaction = self.transactions.begin(started)
-            self.transactions.has_snapshot |= statement.kind not in _WITHOUT_SNAPSHOT
+            reads = statement.kind not in _WITHOUT_SNAPSHOT
+            transaction = self.transactions.begin(started, reads=reads)
+            self.transactions.has_snapshot |= reads
             context = Context(self, statement, transaction, cancel, parameters, oids, started, plan)
+            context.parameter_rows = rows
+            if plan is None:
+                check_stored_literals(statement)
             result = self._handle(handler, context)
         except BaseException as error:
             self.running.end()
@@ -372,6 +455,10 @@ class Session:
         """Returns the files that a statement names (see `context.SessionState`)."""
         return open_files(context, request, role)
 
+    def fetch_texts(self, context: Context, query: Query, accesses: Accesses) -> list[str]:
+        """Returns the rows of a query of one column of texts (see `context.SessionState`)."""
+        return fetch_texts(context, query, accesses)
+
     def run_bound_query(self, context: Context, query: Query) -> Stream:
         """Runs a bound query with the parameters of a context."""
         return run_query(context, query)
@@ -394,12 +481,21 @@ class Session:
 
     def transaction_ends(self, committed: bool) -> None:
         """Ends what belongs to a transaction that is committed or rolled back."""
+        if self.descriptors:
+            self.descriptors.clear()
         if self.cursors or self.shared_rows or not committed:
             self._dispatcher.transaction_ended(self, committed)
 
     def transaction_ended(self) -> None:
-        """Ends the transaction's place in its resource group."""
+        """Ends the transaction's place in its resource group, and what SET CONSTRAINTS said in it."""
         self.resource_group.leave()
+        checks = self.deferred_checks
+        if checks.pending or checks.by_oid or checks.default is not None:
+            self.deferred_checks = DeferredChecks()
+
+    def is_deferred(self, exclusion: Exclusion) -> bool:
+        """Returns whether an exclusion is checked at the end of the transaction."""
+        return self.deferred_checks.is_deferred(exclusion)
 
     def before_commit(self, transaction: Transaction) -> None:
         """Runs what precedes a commit."""
@@ -453,6 +549,11 @@ class Session:
             self.resource_group.leave()
             self.processes.close()
             self.database.forget(self.process_id)
+
+
+def _repeats(statement: RawStatement, plan: Plan) -> bool:
+    """Returns whether executions of a statement that follow each other may run together."""
+    return statement.kind == "InsertStmt" and plan.columns is None and bool(plan.parameters)
 
 
 def _ends_transaction(statement: RawStatement) -> bool:

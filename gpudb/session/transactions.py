@@ -12,12 +12,15 @@ from typing import Protocol
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.secured_objects import get_database
+from gpudb.catalog.tables import Exclusion
 from gpudb.errors import GpudbError, SqlError
 from gpudb.session.mailbox import Mailbox, Notification
 from gpudb.session.settings.catalog import SettingValues
 from gpudb.session.state.savepoints import SessionSavepoint
 from gpudb.storage.store import Store
 from gpudb.storage.transaction import Transaction
+
+_KEEPING = ("repeatable read", "serializable")
 
 
 class TransactionHost(Protocol):
@@ -43,6 +46,9 @@ class TransactionEvents(Protocol):
 
     def before_commit(self, transaction: Transaction) -> None:
         """Runs what precedes a commit."""
+
+    def is_deferred(self, exclusion: Exclusion) -> bool:
+        """Returns whether an exclusion is checked at the end of the transaction."""
 
     def hide_values(self, error: GpudbError, catalog: Catalog | None = None) -> None:
         """Takes values that the current role may not read out of an error."""
@@ -92,26 +98,49 @@ class Transactions:
         current = self.current
         return self._host.store.catalog(self._database) if current is None else current.catalog
 
-    def begin(self, now: dt.datetime | None = None) -> Transaction:
-        """Returns the transaction, with the rights of now; begins one if there is none."""
+    @property
+    def keeps_snapshot(self) -> bool:
+        """Whether all statements of the transaction read one snapshot; else each reads what is committed before it."""
+        return self._settings["transaction_isolation"] in _KEEPING
+
+    def begin(self, now: dt.datetime | None = None, *, reads: bool = True) -> Transaction:
+        """Returns the transaction, with the rights of now; begins one if there is none.
+
+        If its isolation level allows that, a statement that `reads` sees the newest state: 40001 if others have changed
+        what the transaction has.
+        """
         if self.current is None:
-            if self._settings["gpudb.fresh_reads"] == "on":
-                self._host.store.refresh()
+            self._refresh()
             self.current = self._host.store.begin(self._database)
             self.current.party = -self._process_id
+            self.current.is_deferred = self._events.is_deferred
             self.bound_statements = 0
             self.started = now or dt.datetime.now(dt.UTC)
             self.has_snapshot = False
             self._settings.begin()
             self._settings.begin_modes(self._chained)
             self._first_modes, self._chained = self._chained, None
+        elif reads and not (self.keeps_snapshot and (self.has_snapshot or self.current.shares_snapshot)):
+            self.advance(self.current)
         else:
             self.current.take_rights()
         return self.current
 
+    def advance(self, transaction: Transaction) -> None:
+        """Lets the transaction see the newest state: 40001 if others have changed what it has."""
+        self._refresh()
+        transaction.advance()
+
+    def _refresh(self) -> None:
+        """Takes what other servers have committed, if the session asks for that."""
+        if self._settings["gpudb.fresh_reads"] == "on":
+            self._host.store.refresh()
+
     def fail(self) -> None:
-        """Marks the transaction as failed."""
+        """Marks the transaction as failed; others need not wait for what it has locked since the last savepoint."""
         self.failed = True
+        if self.current is not None and self.explicit:
+            self.current.release_locks(self.savepoints[-1].transaction.locks if self.savepoints else 0)
 
     def sync(self) -> None:
         """Ends the implicit transaction: commits it, or rolls it back after an error."""

@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 
 from gpudb.catalog.relations import Relation, View
 from gpudb.catalog.routines import Routine
-from gpudb.sql.bound import Column, Expr
+from gpudb.functions.row_addresses import ROW_ADDRESS
+from gpudb.sql.bound import Call, Column, Expr
 from gpudb.sql.traverse import walk
 
 NamedExprs = Sequence[tuple[str, Expr]]
+ADDRESS = "ctid"
+"""The system column of the address of a row: none is to be granted, so reading one needs the right to all columns."""
 
 
 @dataclass(slots=True)
@@ -52,7 +55,8 @@ class Accesses:
 
     `invoker` is the role that runs what is being bound: the owner of a SECURITY DEFINER routine in its body, else None
     for the current role. `role` is the one whose privileges on relations count: a view's owner in its query, else the
-    invoker. `schemas` are those that qualify a name; `check_schema` raises if one may not be used.
+    invoker. `schemas` are those that qualify a name; `check_schema` raises if one may not be used. `addressed` are the
+    relations of which the addresses of rows are read.
     """
 
     relations: list[RelationAccess] = field(default_factory=list)
@@ -61,6 +65,7 @@ class Accesses:
     role: str | None = None
     invoker: str | None = None
     paused: bool = False
+    addressed: set[int] = field(default_factory=set)
     check_schema: Callable[[str], None] = lambda name: None
     _columns: dict[int, tuple[RelationAccess, tuple[str, ...]]] = field(default_factory=dict)
     _targets: dict[int, list[_Layer]] = field(default_factory=dict)
@@ -179,16 +184,23 @@ class Accesses:
             if isinstance(node, Column):
                 self._select_column(node, expr)
 
+    def select_system_column(self, rel: int, name: str) -> None:
+        """Records that a system column of a relation is read."""
+        access = None if self.paused else self.find_access(rel)
+        if access is not None:
+            access.select(name)
+
     def _select_column(self, column: Column, named: Expr) -> None:
         first, derived = self._derived.get(column.rel, (0, ()))
         if first <= column.index < first + len(derived):
             self.select(derived[column.index - first])
         elif (known := self._columns.get(column.rel)) is not None:
             access, names = known
-            if column.index < len(names):
-                access.select(names[column.index])
+            access.select(names[column.index] if column.index < len(names) else ADDRESS)
         elif (layers := self._targets.get(column.rel)) is not None:
             self._select_target(layers, named)
+            if isinstance(named, Call) and named.function.name == ROW_ADDRESS:
+                layers[-1].access.select(ADDRESS)
 
     def _select_target(self, layers: Sequence[_Layer], expr: Expr) -> None:
         """Records that a column of a target is read: in a view, also the columns below that it is computed from."""

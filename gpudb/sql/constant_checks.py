@@ -37,12 +37,25 @@ _QUERIES = (bound.Select, bound.SetOperation, bound.Values)
 
 def check_constants(query: bound.Query, evaluate: Evaluate) -> None:
     """Raises the error of a constant expression of a query, if there is one."""
+    if named := list(dict.fromkeys(filter(_is_named_object, walk(query)))):
+        evaluate(named)
     if isinstance(query, bound.Select) and query == bound.Select(query.columns, query.targets):
         return  # of one row, which is computed anyway
     finding = _Finder(evaluate)
     finding.look(rewrite_checked(query))
     if finding.found:
         evaluate(finding.found)
+
+
+def _is_named_object(node: Any) -> bool:
+    """Whether a node is a literal name of an object, `'t'::regclass`: PostgreSQL looks it up where it is read."""
+    return (
+        isinstance(node, bound.Cast)
+        and node.type.name.startswith("reg")
+        and isinstance(node.arg, bound.Constant)
+        and node.arg.type.name == "unknown"
+        and node.arg.value is not None
+    )
 
 
 class _Finder:

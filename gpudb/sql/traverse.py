@@ -48,9 +48,9 @@ def has_volatile(expr: Any) -> bool:
     return any(map(is_volatile, walk(expr)))
 
 
-def outer_columns(query: bound.Query) -> set[tuple[int, int]]:
-    """Returns the columns of outer queries that a query reads."""
-    nodes = list(walk(query))
+def outer_columns(root: bound.Query | bound.Expr) -> set[tuple[int, int]]:
+    """Returns the columns of outer queries that a query, or an expression without a FROM, reads."""
+    nodes = list(walk(root))
     own = {node.rel for node in nodes if hasattr(node, "rel") and not isinstance(node, bound.Column)}
     own |= {node.item for node in nodes if isinstance(node, bound.Fold)}
     return {(node.rel, node.index) for node in nodes if isinstance(node, bound.Column) and node.rel not in own}

@@ -1,9 +1,10 @@
 """Durable tables: the catalog's database, Iceberg metadata, Parquet files, and the transactions that change them.
 
 `store` opens the databases of a `data_directory`; `transaction` is one unit of change; `commit` makes it part of the
-`committed_state`; `compaction` merges small files. The catalog is a store's own (`own_catalog`), or that of several
-coordinators (`shared_catalog`, `coordination`). `iceberg` writes and scans a table's files, `constraints` checks keys,
-`copy` and `load` read rows from outside, `catalog` stores definitions, pointers and sequences.
+`committed_state`, small ones by a log first (`small_commits`); `compaction` merges small files. The catalog is a
+store's own (`own_catalog`), or that of several coordinators (`shared_catalog`, `coordination`). `iceberg` writes and
+scans a table's files, `constraints` checks keys, `copy` and `load` read rows from outside, many of them by
+`row_processes`, `catalog` stores definitions, pointers and sequences.
 
 `object_stores` reads and writes objects, `files` what statements name as tables.
 

@@ -11,6 +11,7 @@ from gpudb.catalog.relations import Relation
 from gpudb.storage.catalog.changes import CatalogChanges, Coordinator
 from gpudb.storage.catalog.merge import Compaction, MergeResult
 from gpudb.storage.catalog.sequences import Sequences
+from gpudb.storage.commit_log import CommitLog, LoggedCommit
 from gpudb.storage.locks import LockManager
 from gpudb.storage.transaction import Transaction
 
@@ -26,6 +27,12 @@ class CatalogStore(Protocol):
 
     sequences: Sequences
     locks: LockManager
+    is_alone: bool
+    """Whether no other coordinator commits, so that transactions of this store may be committed together."""
+    log: CommitLog | None
+    """The log of small commits; None if each commit writes Iceberg's metadata."""
+    logged: Sequence[LoggedCommit]
+    """The commits that it had at the opening, whose files are there again."""
     leads: bool
     """Whether this store compacts, and discards old snapshots: one of several coordinators does."""
     spill: Path
@@ -34,6 +41,10 @@ class CatalogStore(Protocol):
     @property
     def last_commit(self) -> int:
         """The number of the last commit in the catalog that is applied here."""
+
+    @property
+    def written_commit(self) -> int:
+        """The number of the last commit that the catalog itself has: later ones are in the log of small commits."""
 
     def last_definition(self) -> int:
         """Returns the time of the last commit that changed more than rows, in microseconds since 1970 UTC."""

@@ -1,22 +1,25 @@
 """The single place where transactions commit: merged, checked, written, and seen by all who begin afterwards.
 
 A commit syncs data files, then metadata files, then the transaction of the catalog, in this order. Nothing refers to
-what a crash leaves incomplete, and the next opening moves it to lost+found.
+what a crash leaves incomplete, and the next opening moves it to lost+found. Small commits are one record of a log
+(`small_commits`), and become metadata with the next other commit, or soon after.
 """
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gpudb.catalog.relations import Sequence
+from gpudb.catalog import relations as catalog_relations
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.secured_objects import get_database
-from gpudb.catalog.tables import Table
-from gpudb.errors import GpudbError
+from gpudb.catalog.tables import Table, TableSnapshot
+from gpudb.errors import GpudbError, InternalError
 from gpudb.storage.activity import StoreActivity
 from gpudb.storage.catalog.changes import (
     CatalogChanges,
@@ -30,18 +33,26 @@ from gpudb.storage.catalog.commit_errors import WAIT_SECONDS, CommitUnknown, Con
 from gpudb.storage.catalog.databases import add_changes, list_changed_databases, move_pointers, spread
 from gpudb.storage.catalog.merge import Change, Compaction, MergeResult, has_same_definition, merge
 from gpudb.storage.catalog_store import CatalogStore
+from gpudb.storage.commit_group import CommitQueue, WaitingCommit, changes_rows_alone, join_results
+from gpudb.storage.commit_log import LoggedCommit
 from gpudb.storage.committed_state import CommittedState
+from gpudb.storage.constraints.joined_keys import check_joined_keys
 from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.constraints.references import check_commit
 from gpudb.storage.data_directory import DataDirectory
+from gpudb.storage.folding import Folder
 from gpudb.storage.garbage import remove_from_disk
+from gpudb.storage.iceberg.file_writer import disk_errors, sync
 from gpudb.storage.iceberg.locations import to_uri
+from gpudb.storage.recovery.logged_commits import read_files
 from gpudb.storage.recovery.opening import COMMIT_PROPERTY, COMMIT_TABLES_PROPERTY, DATABASE_PROPERTY
+from gpudb.storage.small_commits import SmallCommits, SmallGroup
 from gpudb.storage.transaction import CommitOutcome, Transaction
 
 if TYPE_CHECKING:
     from gpudb.storage.iceberg.table_state import TableState
 
+_LOG = logging.getLogger(__name__)
 _Unused = Mapping[int, list[Path]]
 """Files that are no longer part of the state, by their table's OID."""
 
@@ -65,6 +76,10 @@ class Committer:
         self._key_checker = key_checker
         self._activity = activity
         self._follow = follow
+        self._small = SmallCommits(directory, committed, key_checker, catalog.log)
+        self.takes_few_rows = catalog.is_alone and (catalog.log is not None or not directory.durable)
+        self.folder = Folder(self.fold)
+        self._queue = CommitQueue(self._commit_waiting)
 
     def commit(self, transaction: Transaction) -> CommitOutcome:
         """Commits a transaction; raises if nothing of it is committed.
@@ -100,29 +115,217 @@ class Committer:
         return new
 
     def _commit_in_turn(self, transaction: Transaction, outcome: CommitOutcome) -> MergeResult:
+        """Commits a transaction, together with those that wait at the same time, or finds it committed by another."""
+        own = WaitingCommit(transaction, outcome)
+        if self._catalog.is_alone:
+            self._queue.run(own)
+        else:
+            self._commit_shared(own)
+        if own.error is not None:
+            raise own.error
+        assert own.merged is not None
+        return own.merged
+
+    def _commit_shared(self, own: WaitingCommit) -> None:
+        """Commits a transaction by itself, since others commit to the catalog too."""
         ends = time.monotonic() + WAIT_SECONDS
         while True:
             try:
-                with self._committed.lock, self._catalog.exclusive(transaction):
-                    return self._commit(transaction, outcome)
+                with self._committed.lock, self._catalog.exclusive(own.transaction):
+                    self._commit_all([own])
+                    return
             except ConnectionLost:
                 if time.monotonic() >= ends:
                     raise
 
-    def _commit(self, transaction: Transaction, outcome: CommitOutcome) -> MergeResult:
+    def _commit_waiting(self, waiting: Sequence[WaitingCommit]) -> None:
+        with self._committed.lock, self._catalog.exclusive():
+            self._commit_all(waiting)
+
+    def _commit_all(self, waiting: Sequence[WaitingCommit]) -> None:
+        """Commits transactions in their order; those that only change rows of one database are written together."""
+        group: list[WaitingCommit] = []
+        for each in self._commit_few(waiting):
+            if self._needs_folded_log(each.transaction):
+                self._publish_group(group)
+                group = []
+                try:
+                    self.fold()
+                except BaseException as error:
+                    self._fail(each, error)
+                    continue
+            if self._joins(each, group):
+                continue
+            self._publish_group(group)
+            group = []
+            if not self._joins(each, group):
+                self._commit_alone(each)
+        self._publish_group(group)
+
+    def _commit_few(self, waiting: Sequence[WaitingCommit]) -> list[WaitingCommit]:
+        """Commits the transactions that add few rows alone; returns the others, which come after them."""
+        others: list[WaitingCommit] = []
+        joined: list[WaitingCommit] = []
+        group: SmallGroup | None = None
+        for each in waiting:
+            transaction = each.transaction
+            if transaction.few_rows is None:
+                others.append(each)
+                continue
+            database = transaction.base.database
+            if group is not None and group.catalog.database != database:
+                self._publish_few(group, joined)
+                group, joined = None, []
+            try:
+                group = group or self._begin_few(database)
+                if self._small.join(transaction, group):
+                    joined.append(each)
+                    continue
+                transaction.settle()
+            except BaseException as error:
+                self._fail(each, error)
+                continue
+            others.append(each)
+        if group is not None and joined:
+            self._publish_few(group, joined)
+        return others
+
+    def _begin_few(self, database: str) -> SmallGroup:
+        if self._small.pending and self._small.database != database:
+            self.fold()
+        return self._small.begin_group(database)
+
+    def _publish_few(self, group: SmallGroup, joined: Sequence[WaitingCommit]) -> None:
+        if not joined:
+            return
+        try:
+            merged = self._small.publish(group)
+        except BaseException as error:
+            for each in joined:
+                self._fail(each, error)
+            return
+        added = [file for change in merged.changes for file in change.added]
+        rows, size = sum(file.rows for file in added), sum(file.bytes for file in added)
+        self._activity.add_commit(rows, size, compacting=False)
+        for number, each in enumerate(joined):
+            each.merged = merged if number == 0 else replace(merged, changes=())
+            each.outcome.is_written, each.done = True, True
+        if self._small.pending:
+            self.folder.schedule(self._small.log_bytes)
+
+    def fold(self) -> None:
+        """Writes Iceberg's metadata of the commits that only the log has."""
+        if self._small.pending:
+            self._small.sync_files()  # before the lock, since commits need not wait for it
+        with self._committed.lock:
+            catalog = self._committed.catalogs.get(self._small.database)
+            if self._small.pending and catalog is not None:
+                self._publish(MergeResult(catalog, tuple(self._small.list_folded(catalog, ())), {}), CommitOutcome())
+
+    def _needs_folded_log(self, transaction: Transaction) -> bool:
+        """Returns whether the metadata of a commit has no place for the commits that only the log has."""
+        if not self._small.pending:
+            return False
+        defines = transaction.catalog.version != transaction.base.version
+        return defines or transaction.compacting or transaction.base.database != self._small.database
+
+    def recover(self, commits: Sequence[LoggedCommit], *, read_only: bool) -> None:
+        """Has the rows of commits that the log had at the opening, and folds them unless the store is `read_only`."""
+        with self._committed.lock:
+            for commit in commits:
+                catalog = self._committed.catalogs.get(commit.database)
+                if catalog is None:
+                    continue
+                relations, snapshots = dict(catalog.relations), dict(catalog.snapshots)
+                for logged in commit.tables:
+                    table = catalog.find_relation_by_oid(logged.oid)
+                    if not isinstance(table, Table) or not table.is_readable:
+                        continue
+                    known = {file.path for file in table.files}
+                    files = read_files(self._directory.tables, table, logged.files)
+                    new = table.with_files(table.files + tuple(file for file in files if file.path not in known))
+                    snapshot = TableSnapshot(logged.snapshot, commit.moment, "append", new)
+                    relations[new.key] = new
+                    snapshots[new.oid] = (*snapshots.get(new.oid, ()), snapshot)
+                    self._small.add(commit.database, new.oid, snapshot, [Path(file.path) for file in files])
+                self._states.moment = max(self._states.moment, commit.moment)
+                changed = replace(catalog, relations=MappingProxyType(relations), snapshots=MappingProxyType(snapshots))
+                self._committed.restore(commit.number, changed)
+            if not read_only:
+                self.fold()
+
+    def close(self) -> None:
+        """Folds the log and closes it."""
+        self.folder.stop()
+        try:
+            self.fold()
+        except (GpudbError, OSError) as error:
+            _LOG.warning("the log of commits is folded at the next opening: %s", error)
+        self._small.close()
+
+    def _joins(self, waiting: WaitingCommit, group: list[WaitingCommit]) -> bool:
+        """Merges a transaction into the catalog that a group leaves; returns whether it is one of the group now.
+
+        One that fails is done. What has to be written by itself joins no group.
+        """
+        transaction = waiting.transaction
+        database = transaction.base.database
+        if group and (last := group[-1].merged) is not None and last.catalog.database != database:
+            return False
+        try:
+            last = group[-1].merged if group else None
+            merged = self._merge(transaction, self._committed.catalog(database) if last is None else last.catalog)
+        except BaseException as error:
+            waiting.fail(error)
+            return True
+        if not changes_rows_alone(transaction, merged):
+            return False
+        waiting.merged = merged
+        group.append(waiting)
+        return True
+
+    def _publish_group(self, group: Sequence[WaitingCommit]) -> None:
+        if not group:
+            return
+        outcome = CommitOutcome()
+        written = [path for each in group for path in each.transaction.written]
+        try:
+            _sync_folders(group)
+            self._publish(join_results([each.merged for each in group if each.merged]), outcome, written=written)
+        except BaseException as error:
+            for each in group:
+                each.outcome.is_written = outcome.is_written
+                self._fail(each, error)
+            return
+        for each in group:
+            each.outcome.is_written, each.done = True, True
+
+    def _commit_alone(self, waiting: WaitingCommit) -> None:
+        transaction = waiting.transaction
+        try:
+            merged = self._merge(transaction, self._committed.catalog(transaction.base.database))
+            _sync_folders([waiting])
+            compacting, written = transaction.compacting, transaction.written
+            self._publish(self._drop_contents(merged), waiting.outcome, compacting=compacting, written=written)
+        except BaseException as error:
+            self._fail(waiting, error)
+            return
+        waiting.merged, waiting.done = merged, True
+
+    def _fail(self, waiting: WaitingCommit, error: BaseException) -> None:
+        """Ends a transaction with an error. One over a shared catalog raises it: the connection tells what it means."""
+        if not self._catalog.is_alone:
+            raise error
+        waiting.fail(error)
+
+    def _merge(self, transaction: Transaction, current: Catalog) -> MergeResult:
+        """Merges a transaction into a catalog, and checks what both have together."""
         if self._committed.is_closed:
             raise GpudbError("the store is closed", condition="object_not_in_prerequisite_state")
-        current = self._committed.catalog(transaction.base.database)
-        merged = merge(
-            transaction.base, transaction.catalog, current, self._committed.compactions, transaction.lost_roles
-        )
-        for change in merged.changes:
-            if isinstance(change.new, Table) and change.concurrent:
-                fresh = [file for file in change.added if file.path not in transaction.known_keys]
-                self._key_checker.check(change.new, fresh, change.concurrent, distinct=True)
-        check_commit(self._key_checker, transaction.base, merged.catalog, merged.changes)
-        compacting, written = transaction.compacting, transaction.written
-        self._publish(self._drop_contents(merged), outcome, compacting=compacting, written=written)
+        compactions = self._committed.compactions
+        merged = merge(transaction.base, transaction.catalog, current, compactions, transaction.lost_roles)
+        check_joined_keys(self._key_checker, merged.catalog, merged.changes, transaction.known_keys)
+        check_commit(self._key_checker, transaction.origin, merged.catalog, merged.changes)
         return merged
 
     def _drop_contents(self, merged: MergeResult) -> MergeResult:
@@ -138,6 +341,7 @@ class Committer:
         expired = 0
         for database in list(self._committed.catalogs):
             with self._committed.lock:
+                self.fold()
                 if not self._list_expired(database, oid) or self._committed.is_closed:
                     continue
                 with self._catalog.exclusive():
@@ -167,6 +371,12 @@ class Committer:
 
         `written` are the files that a transaction wrote, also those that it dropped again.
         """
+        if self._small.pending:
+            if self._small.database != merged.catalog.database:
+                raise InternalError("the log of commits is not folded")
+            self._small.sync_files()
+            folded = self._small.list_folded(merged.catalog, merged.changes)
+            merged = replace(merged, changes=(*merged.changes, *folded))
         staged = self._stage(merged, compacting=compacting)
         unused = self._states.list_unused(merged.changes, staged)
         metadata = self._states.list_new(staged)
@@ -182,6 +392,7 @@ class Committer:
                 self._table_files.remove(path)
             raise
         outcome.is_written = True
+        self._small.clear()
         self._committed.install(catalogs)
         added = [file for change in merged.changes for file in change.added]
         rows, size = sum(file.rows for file in added), sum(file.bytes for file in added)
@@ -195,11 +406,11 @@ class Committer:
         new = (change.new for change in merged.changes)
         tables = [each for each in new if isinstance(each, Table) and self._directory.is_durable(each)]
         properties = {
-            COMMIT_PROPERTY: str(self._catalog.last_commit + 1),
+            COMMIT_PROPERTY: str(self._catalog.written_commit + 1),
             COMMIT_TABLES_PROPERTY: str(len(tables)),
             DATABASE_PROPERTY: str(get_database(merged.catalog).oid),
         }
-        return self._states.stage(tables, properties, compacting=compacting)
+        return self._states.stage(tables, properties, self._small.pending, compacting=compacting)
 
     def _write(
         self, merged: MergeResult, staged: Mapping[int, TableState], unused: _Unused, compactions: list[Compaction]
@@ -228,7 +439,9 @@ class Committer:
             elif change.oid in self._states.pointers:
                 pointers[change.oid] = None
                 snapshots.pop(change.oid, None)
-            temporary = any(isinstance(r, Table | Sequence) and r.temporary for r in (change.old, new))
+            temporary = any(
+                isinstance(r, Table | catalog_relations.Sequence) and r.temporary for r in (change.old, new)
+            )
             if not temporary and not is_temporary_schema((new or change.old).schema):  # type: ignore[union-attr]
                 changes.relations[database, change.oid] = new
                 if not has_same_definition(change.old, new):
@@ -263,3 +476,10 @@ class Committer:
         garbage.restore(Path(path) for path in (*added, *merged.reverted))
         own = {change.oid for change in merged.changes if self._catalog.is_collected_here(change.old)}
         garbage.discard((path for oid in own for path in unused.get(oid, ())), self._committed.commits)
+
+
+def _sync_folders(waiting: Iterable[WaitingCommit]) -> None:
+    """Syncs the folders in which transactions have put files, each once."""
+    with disk_errors():
+        for folder in {folder for each in waiting for folder in each.transaction.unsynced_folders}:
+            sync(folder)

@@ -86,6 +86,12 @@ class CommittedState:
             self.catalogs = catalogs
             self.commits += 1
 
+    def restore(self, number: int, catalog: Catalog) -> None:
+        """Makes the catalog of a commit that the log had at the opening the committed one of its database."""
+        with self._replacing:
+            self.catalogs = MappingProxyType({**self.catalogs, catalog.database: catalog})
+            self.commits = number
+
     def oldest_commit_read(self) -> int:
         """Returns the number of the oldest commit that is read, the last one if none is."""
         with self._replacing:

@@ -3,8 +3,8 @@
 A table with more than SMALL_FILES files below SMALL_BYTES each gets those merged in the background after a commit. In a
 table that is distributed by hash, each bucket's small files are merged if they are more than BUCKET_FILES. A file with
 many deleted rows is written anew without them; small files lose theirs as they are merged. An UPDATE or DELETE that
-began earlier and changes a merged file undoes the merge (see `merge`). No compaction starts while such a statement
-holds the table's lock.
+began earlier and changes a merged file undoes the merge (see `merge`). No compaction starts while a transaction holds
+locks of the table's rows.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ BUCKET_FILES = 4
 MERGED_BYTES = 128 << 20
 """Maximum bytes of small files merged at a time."""
 RETRY_SECONDS = 5.0
+LOCK_SECONDS = 1.0
+"""How long a compaction waits for those who have locked rows of its table."""
 QUIET_SECONDS, MAX_QUIET_SECONDS = 0.3, 5.0
 """Time without new files that a compaction awaits, and the longest time that it waits for that."""
 EXPIRY_SECONDS = 60.0
@@ -116,14 +118,17 @@ def _select_crowded(small: list[DataFile]) -> list[DataFile]:
 def compact(
     store: CompactionHost, oid: int, stop: threading.Event | None = None, database: str = FIRST_DATABASE
 ) -> int:
-    """Merges a table's small files once; returns their number, 0 if not worth it or if a writer is active."""
+    """Merges a table's small files once; returns their number, 0 if not worth it or if rows stay locked."""
     with store.begin(database) as transaction:
         try:
+            if not select_files(transaction.table(oid)) or not _lock(store, oid, transaction, stop):
+                return 0
+            transaction.advance()
             table = transaction.table(oid)
         except UndefinedTable:
             return 0
         files = select_files(table)
-        if not files or not store.locks.try_acquire(oid, transaction.number):
+        if not files:
             return 0
         transaction.compacting = True
         settings: dict[str, str | bool | int | float | list[str]] = {
@@ -144,6 +149,23 @@ def compact(
 
 class _Stopped(Exception):
     """Raised when the store closes."""
+
+
+def _lock(store: CompactionHost, oid: int, transaction: Transaction, stop: threading.Event | None) -> bool:
+    """Waits for a while until nobody has locked rows of a table; returns whether it then has the table's lock.
+
+    Where some transaction always has locked a row, the lock is free between two of them alone.
+    """
+
+    def check() -> None:
+        if stop is not None and stop.is_set():
+            raise _Stopped
+
+    try:
+        store.locks.acquire(oid, transaction.number, LOCK_SECONDS, check)
+    except (GpudbError, _Stopped):
+        return False
+    return True
 
 
 def _read_rows(
@@ -189,7 +211,7 @@ class Compactor:
         """Starts the thread, if it does not run yet."""
         with self._wake:
             if self._thread is None and not self._stop.is_set():
-                self._thread = threading.Thread(target=self._run, name="gpudb-compaction", daemon=True)
+                self._thread = threading.Thread(target=self._compact_waiting, name="gpudb-compaction", daemon=True)
                 self._thread.start()
 
     def stop(self) -> None:
@@ -200,7 +222,7 @@ class Compactor:
         if self._thread is not None:
             self._thread.join(timeout=30)
 
-    def _run(self) -> None:
+    def _compact_waiting(self) -> None:
         expired_at = time.monotonic()
         while True:
             with self._wake:

@@ -2,6 +2,7 @@
 
 DIR/lock                        held while the directory is open
 DIR/catalog.db                  SQLite: Iceberg's pointers, gpudb's definitions, states of sequences
+DIR/commits.log                 small commits that Iceberg's metadata does not have yet
 DIR/tables/OID/data/*.parquet   rows; immutable
 DIR/tables/OID/metadata/        Iceberg's metadata files
 DIR/spill/                      temporary files of operations that exceed memory, unless they have a directory of

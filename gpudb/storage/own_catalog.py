@@ -18,11 +18,13 @@ from gpudb.storage.catalog.changes import CatalogChanges, Catalogs, Coordinator
 from gpudb.storage.catalog.database import CatalogDatabase
 from gpudb.storage.catalog.merge import Compaction, MergeResult
 from gpudb.storage.catalog.sequences import Sequences
+from gpudb.storage.commit_log import CommitLog, LoggedCommit
 from gpudb.storage.committed_state import CommittedState
 from gpudb.storage.data_directory import DataDirectory
 from gpudb.storage.locks import LockManager, Locks
 from gpudb.storage.opening import load_tables
 from gpudb.storage.private_files import make_directory
+from gpudb.storage.recovery.logged_commits import open_log, restore_files
 from gpudb.storage.recovery.opening import check_not_shared, read_current_catalogs, require_catalog
 from gpudb.storage.transaction import Transaction
 
@@ -34,6 +36,9 @@ class OwnCatalog:
     """What the catalogs of one store alone have in common (see `CatalogStore`)."""
 
     leads = True
+    is_alone = True
+    log: CommitLog | None = None
+    logged: Sequence[LoggedCommit] = ()
 
     def __init__(self, directory: DataDirectory, committed: CommittedState, sequences: Sequences) -> None:
         self.private_directory = directory.path
@@ -47,6 +52,11 @@ class OwnCatalog:
     @property
     def last_commit(self) -> int:
         """The number of the last commit."""
+        return self._committed.commits
+
+    @property
+    def written_commit(self) -> int:
+        """The number of the last commit that the catalog itself has."""
         return self._committed.commits
 
     def exclusive(self, transaction: Transaction | None = None) -> AbstractContextManager[None]:
@@ -132,7 +142,10 @@ class FileCatalog(OwnCatalog):
         path = directory.path / "catalog.db"
         self._database = CatalogDatabase(path)
         try:
-            committed.open(self._read(directory, committed), self._database.last_commit())
+            self._written = self._database.last_commit()
+            self.log = open_log(directory, read_only=read_only)
+            self.logged = [] if self.log is None else self.log.read(self._written)
+            committed.open(self._read(directory, committed), self._written)
             super().__init__(directory, committed, Sequences(path))
         except BaseException:
             self._database.close()
@@ -140,7 +153,13 @@ class FileCatalog(OwnCatalog):
 
     def _read(self, directory: DataDirectory, committed: CommittedState) -> Catalogs:
         catalogs, pointers = read_current_catalogs(directory.path, self._database)
-        return load_tables(directory, committed.states, catalogs, pointers, alone=self.leads)
+        restored = restore_files(directory.tables, self.logged)
+        return load_tables(directory, committed.states, catalogs, pointers, restored, alone=self.leads)
+
+    @property
+    def written_commit(self) -> int:
+        """The number of the last commit in the file."""
+        return self._written
 
     def write(
         self,
@@ -151,6 +170,7 @@ class FileCatalog(OwnCatalog):
     ) -> None:
         """Writes a commit to the file, and copies the file if more than tables changed."""
         self._database.commit(changes)
+        self._written = changes.commit
         if changes.objects or not all(isinstance(each, Table) for each in changes.relations.values()):
             self._database.back_up()
 

@@ -21,7 +21,7 @@ _OWN = frozenset(
     {
         *(CATALOG_FILE, "catalog.db-wal", "catalog.db-shm", "catalog-backup.db", "lock"),
         *("lost+found", "server.crt", "server.key", "server.key.lock", "spill", "system_settings.json", "tables"),
-        *("query_log.db", "query_log.db-wal", "query_log.db-shm", SHARED_CATALOG_FILE, "coordinators"),
+        *("query_log.db", "query_log.db-wal", "query_log.db-shm", "commits.log", SHARED_CATALOG_FILE, "coordinators"),
     }
 )
 """What gpudb itself puts into a data directory."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import Column, Key, Table
 from gpudb.errors import InternalError
@@ -13,10 +14,10 @@ from gpudb.storage.iceberg.column_layout import id_span
 from gpudb.types import SqlType
 
 
-def evolve(table: Table, old: Relation | None, checker: KeyChecker) -> Table:
+def evolve(table: Table, old: Relation | None, catalog: Catalog, checker: KeyChecker) -> Table:
     """Returns a table with the field ids of its columns; `old` is what it was before.
 
-    Raises 23502 or 23505 if its rows violate a new NOT NULL or key.
+    `catalog` is the new one. Raises 23502, 23505 or 23P01 if its rows violate a new NOT NULL, key or exclusion.
     """
     table = assign_field_ids(table)
     if table.partitioned_by is not None:
@@ -40,6 +41,10 @@ def evolve(table: Table, old: Relation | None, checker: KeyChecker) -> Table:
     for key in table.keys:
         if _key_identity(key, ids) not in known and set(key.columns) <= set(here):
             checker.check_new_key(table, key)
+    held = {each.requirement for each in old.exclusions}
+    for exclusion in table.exclusions:
+        if exclusion.requirement not in held and set(exclusion.columns) <= set(here):
+            checker.check_new_exclusion(catalog, table, exclusion)
     return table
 
 
@@ -75,6 +80,8 @@ def is_widening(old: SqlType, new: SqlType) -> bool:
     if old.domain is not None or new.domain is not None:
         return is_widening(replace(old, domain=None), replace(new, domain=None))
     if old.name == new.name == "numeric":
+        if old.wide or new.wide:
+            return old.wide and new.wide and new.modifier == -1
         one, other = old.numeric_digits, new.numeric_digits
         return old.is_carried == new.is_carried and one[1] == other[1] and one[0] <= other[0]
     if new.name in {"varchar", "text"} and old.name in {"varchar", "text"}:

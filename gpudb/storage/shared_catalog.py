@@ -26,6 +26,7 @@ from gpudb.storage.catalog.postgres_locks import PostgresLocks
 from gpudb.storage.catalog.postgres_notifications import Message, PostgresNotifications
 from gpudb.storage.catalog.postgres_sequences import PostgresSequences
 from gpudb.storage.catalog.sequences import Sequences
+from gpudb.storage.commit_log import CommitLog, LoggedCommit
 from gpudb.storage.committed_state import CommittedState
 from gpudb.storage.coordination import Coordination
 from gpudb.storage.data_directory import DataDirectory
@@ -62,6 +63,9 @@ class SharedCatalog:
         """
         check_own_catalog(directory.path)
         self.leads = False
+        self.is_alone = False
+        self.log: CommitLog | None = None
+        self.logged: Sequence[LoggedCommit] = ()
         self._directory, self._committed, self._keep_seconds = directory, committed, keep_seconds
         self._follow, self._compact = follow, compact
         self._coordination: Coordination | None = None
@@ -119,6 +123,11 @@ class SharedCatalog:
             for path in folder.iterdir():
                 if path.name not in living:
                     shutil.rmtree(path, ignore_errors=True)
+
+    @property
+    def written_commit(self) -> int:
+        """The number of the last commit of any coordinator that is applied here."""
+        return self._reached
 
     @property
     def last_commit(self) -> int:

@@ -8,7 +8,7 @@ raises XX001 and can only be dropped.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,6 +21,7 @@ from gpudb.config.storage import StorageSettings
 from gpudb.errors import SqlError
 from gpudb.storage.activity import StoreActivity
 from gpudb.storage.catalog.changes import Catalogs, Coordinator
+from gpudb.storage.catalog.merge import Compaction
 from gpudb.storage.catalog_store import CatalogStore
 from gpudb.storage.commit import Committer
 from gpudb.storage.committed_state import CommittedState
@@ -28,11 +29,11 @@ from gpudb.storage.compaction import Compactor
 from gpudb.storage.constraints.keys import KeyChecker
 from gpudb.storage.data_directory import DataDirectory
 from gpudb.storage.exported_snapshots import ExportedSnapshots
-from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.iceberg.history import Retention, list_data_files
 from gpudb.storage.object_stores.table_files import make_local
 from gpudb.storage.own_catalog import FileCatalog, MemoryCatalog
 from gpudb.storage.recovery.unfinished_restore import check_restored
+from gpudb.storage.row_processes import RowProcesses
 from gpudb.storage.transaction import CommitOutcome, Transaction
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Store:
             self._data.release()
             raise
         self.activity = StoreActivity()
+        self.row_processes = RowProcesses(settings.load_processes, settings.load_processes_after)
         self.sequences = self.catalog_store.sequences
         self.locks = self.catalog_store.locks
         self.garbage = self._committed.garbage
@@ -107,6 +109,10 @@ class Store:
         self._committer = Committer(
             self._data, self._committed, self.catalog_store, self.key_checker, self.activity, self._follow
         )
+        self.takes_few_rows = self._committer.takes_few_rows
+        """Whether `commit` takes transactions whose rows are in memory alone."""
+        if self.catalog_store.logged:
+            self._committer.recover(self.catalog_store.logged, read_only=self.read_only)
         if compaction and not self.read_only:
             self._compactor = Compactor(self)
             catalogs = self._committed.catalogs.values()
@@ -150,6 +156,12 @@ class Store:
         """The folder of files that no other coordinator writes: the data directory, or one in it."""
         return self.catalog_store.private_directory
 
+    @property
+    def last_commit(self) -> int:
+        """The number of the last commit that the store has seen, its own or another server's."""
+        with self._committed.lock:
+            return self.catalog_store.last_commit
+
     def catalog(self, database: str = FIRST_DATABASE) -> Catalog:
         """Returns the last committed catalog of a database; 3D000 if there is none.
 
@@ -170,6 +182,10 @@ class Store:
         """Has later transactions see all that other coordinators have committed; 08006 without PostgreSQL."""
         self.catalog_store.refresh()
 
+    def fold(self) -> None:
+        """Writes Iceberg's metadata of the commits that only the log has, as happens soon after each by itself."""
+        self._committer.fold()
+
     def expire_snapshots(self, oid: int | None = None) -> int:
         """Discards the snapshots of a table, or of all, that `retention` keeps no longer; returns their number."""
         return 0 if self.read_only else self._committer.expire_snapshots(oid)
@@ -181,7 +197,9 @@ class Store:
         Commits go on. Raises XX001 if a table cannot be read, and 55000 without a data directory.
         """
         number = self._committed.next_number()
+        self._committer.fold()
         with self._committed.lock, self.catalog_store.exclusive():
+            self._committer.fold()
             self.open_snapshot(number)
             states = self._committed.states.states
             tables = [table for table in self._committed.iter_tables() if self.is_durable(table)]
@@ -228,6 +246,7 @@ class Store:
         if self._compactor is not None:
             self._compactor.stop()
         self.catalog_store.stop()
+        self._committer.close()
         with self._committed.lock:
             self.garbage.collect(at_once=True)
             self._committed.remove_temporary_tables()
@@ -244,6 +263,11 @@ class Store:
         self.close()
 
     # ---- interface for transactions
+
+    @property
+    def compactions(self) -> Sequence[Compaction]:
+        """Those that open transactions may not have seen."""
+        return self._committed.compactions
 
     def open_snapshot(self, number: int, database: str = FIRST_DATABASE) -> Catalog:
         """Returns a database's committed catalog and registers the transaction of that number as its reader."""
@@ -284,10 +308,6 @@ class Store:
     def data_folder(self, table: Table) -> Path:
         """Returns the folder of a table's data files; creates and syncs it if needed."""
         return self._data.data_folder(table)
-
-    def sync_folder(self, path: Path) -> None:
-        """Syncs a folder's entries to disk."""
-        sync(path)
 
     # ---- what follows a commit
 

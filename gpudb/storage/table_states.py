@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -132,10 +132,19 @@ class TableStates:
     # ---- commits
 
     def stage(
-        self, tables: Iterable[Table], properties: Mapping[str, str], *, compacting: bool
+        self,
+        tables: Iterable[Table],
+        properties: Mapping[str, str],
+        pending: Mapping[int, Sequence[TableSnapshot]],
+        *,
+        compacting: bool,
     ) -> dict[int, TableState]:
-        """Writes and syncs new Iceberg metadata, which a commit makes current, or whose new files are removed."""
+        """Writes and syncs new Iceberg metadata, which a commit makes current, or whose new files are removed.
+
+        `pending` are snapshots of tables that the metadata lists before the commit's own.
+        """
         staged: dict[int, TableState] = {}
+        new = False
         moment = self.next_moment()
         for table in tables:
             from gpudb.storage.iceberg.metadata import Commit, stage
@@ -143,9 +152,12 @@ class TableStates:
             commit = Commit(moment, self.retention, compacting, properties)
             definition = encode(replace(table, statistics=()))
             folder = self.folder / str(table.oid)
-            staged[table.oid] = stage(self.states.get(table.oid), folder, table, definition, commit)
-            sync(folder)
-        if staged:
+            known = self.states.get(table.oid)
+            staged[table.oid] = stage(known, folder, table, definition, commit, pending.get(table.oid, ()))
+            if known is None:  # later versions add nothing to the folder itself
+                sync(folder)
+                new = True
+        if new:
             sync(self.folder)
         return staged
 

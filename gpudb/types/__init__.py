@@ -5,12 +5,17 @@ A type is immutable. How values are represented, where it is not obvious:
 - `numeric` whose scale differs from value to value (a quotient, an average, a column declared plain `numeric`, a
   CASE over several scales) is *carried*: a struct `(v decimal(p,s), s tinyint)` of the value and its display scale,
   the number of decimals that PostgreSQL would show. NULL is a struct whose `v` is NULL, or a NULL struct;
+- a *wide* `numeric`, which may be NaN, infinite, or have more than 38 digits, is carried too: its `v` is bytes in the
+  type's order (`values.wide_numerics`), its `s` a smallint;
 - `char(n)` is stored without its padding, which the encoder adds;
+- `tid` is one integer of a block and an offset (`values.tid`);
 - `timetz` is one integer in the type's order (`values.timetz`);
 - `inet` and `cidr` are bytes in the types' order (`values.inet`);
 - `money` is an integer number of cents;
 - `vector` is a list of single-precision numbers (`values.vectors`);
+- `halfvec` and `sparsevec` are bytes in the types' order (`values.half_vectors`, `values.sparse_vectors`);
 - `matrix` is bytes: a header and the elements row by row (`values.matrix`);
+- points and the other geometric types are bytes as PostgreSQL sends them (`values.geometry`);
 - a range is a struct `(l, u)` of two bounds `(k tinyint, v, s tinyint)`, such that bounds and ranges compare as
   structs do: `k` is -1 in both bounds of an empty range, 0 for an infinite lower bound, 2 for an infinite upper one,
   else 1; `s` is 1 above the value `v` (an exclusive lower bound), -1 below it, else 0. A numrange is carried: its
@@ -71,8 +76,10 @@ class UserType:
 
     def __str__(self) -> str:
         """The name in messages: qualified by its schema, unless that is public."""
-        name = self.name if _PLAIN_NAME.fullmatch(self.name) else '"' + self.name.replace('"', '""') + '"'
-        return name if self.schema == "public" or self.schema.startswith("pg_temp") else f"{self.schema}.{name}"
+        names = (
+            (self.name,) if self.schema == "public" or self.schema.startswith("pg_temp") else (self.schema, self.name)
+        )
+        return ".".join(each if _PLAIN_NAME.fullmatch(each) else '"' + each.replace('"', '""') + '"' for each in names)
 
     @property
     def type(self) -> SqlType:
@@ -91,6 +98,7 @@ class SqlType:
     record; PostgreSQL has none of them. `digits` of a bpchar without modifier are (n, 0) if its values are output with
     blanks up to n characters. `user` is the user-defined type (its name here is `.OID`), `domain` the domain whose base
     type this is, or whose values its elements are. `dims` is an array's number of dimensions, each a nested list.
+    `wide` is whether a numeric, or an array's elements, are in the wide form.
     """
 
     name: str
@@ -101,6 +109,7 @@ class SqlType:
     user: UserType | None = None
     domain: UserType | None = None
     dims: int = 1
+    wide: bool = False
 
     @property
     def oid(self) -> int:
@@ -152,6 +161,11 @@ class SqlType:
         return replace(self, dims=self.dims - 1) if self.dims > 1 else self.element
 
     @property
+    def delimiter(self) -> str:
+        """What is between the elements of an array, of this type or of this element type, in its text."""
+        return ";" if self.name.lstrip("_") == "box" else ","
+
+    @property
     def category(self) -> str:
         """PostgreSQL's typcategory: Number, String, Date/time, T interval, Boolean, Array, U other, X unknown."""
         if self.user is not None:
@@ -166,7 +180,7 @@ class SqlType:
     @property
     def plain(self) -> SqlType:
         """The same type without modifier, digits or domain, by which functions and operators are resolved."""
-        if self.modifier == -1 and self.digits is None and self.domain is None:
+        if self.modifier == -1 and self.digits is None and self.domain is None and not self.wide:
             return self
         return SqlType(self.name, fields=self.fields, user=self.user, dims=self.dims)
 
@@ -185,12 +199,14 @@ class SqlType:
         if self.modifier == -1 or self.domain is not None:
             return self
         base = self.name.lstrip("_")
+        if self.wide:
+            return replace(self, modifier=-1)
         digits = {"numeric": self.numeric_digits, "bpchar": (self.length or 0, 0)}.get(base)
         return replace(self, modifier=-1, digits=digits)
 
     @property
     def numeric_digits(self) -> tuple[int, int]:
-        """(precision, scale) of the decimal that represents a numeric's value."""
+        """(precision, scale) of the decimal that represents a numeric's value, or that a wide one is declared with."""
         if self.modifier != -1:
             packed = self.modifier - 4
             return packed >> 16, ((packed & 0x7FF) ^ 0x400) - 0x400
@@ -201,7 +217,9 @@ class SqlType:
         """Whether this is a numeric, or a range of numerics, with a display scale per value."""
         if self.name == "numrange":
             return True
-        return self.name == "numeric" and self.modifier == -1 and (self.varying or self.digits is None)
+        if self.name != "numeric":
+            return False
+        return self.wide or (self.modifier == -1 and (self.varying or self.digits is None))
 
     @property
     def subtype(self) -> SqlType | None:
@@ -217,7 +235,7 @@ class SqlType:
 
     @property
     def length(self) -> int | None:
-        """n of varchar(n), char(n), bit(n) or vector(n); None if undeclared."""
+        """n of varchar(n), char(n), bit(n), vector(n), halfvec(n) or sparsevec(n); None if undeclared."""
         base = self.name.lstrip("_")
         if self.modifier == -1:
             return None
@@ -236,7 +254,7 @@ class SqlType:
         if self.item is not None:
             return self.item.duckdb + "[]"
         if self.is_carried:
-            return f"STRUCT(v {self.duckdb_value}, s {'TINYINT' if self.name == 'numeric' else 'SMALLINT'})"
+            return f"STRUCT(v {self.duckdb_value}, s {self.duckdb_scale})"
         if self.fields:
             fields = zip(self.members, self.fields, strict=True)
             return f"STRUCT({', '.join(f'{member} {item.duckdb}' for member, (_, item) in fields)})"
@@ -245,12 +263,17 @@ class SqlType:
         return self.duckdb_value
 
     @property
+    def duckdb_scale(self) -> str:
+        """The DuckDB type of a carried scale."""
+        return "TINYINT" if self.name == "numeric" and not self.wide else "SMALLINT"
+
+    @property
     def duckdb_value(self) -> str:
         """The DuckDB type of the value alone, without a carried scale."""
         if self.item is not None or self.fields or self.labels:
             return self.duckdb
         if self.name == "numeric":
-            return "DECIMAL({},{})".format(*self.numeric_digits)
+            return "BLOB" if self.wide else "DECIMAL({},{})".format(*self.numeric_digits)
         if (subtype := self.subtype) is not None:
             bound = f"STRUCT(k TINYINT, v {subtype.duckdb_value}, s TINYINT)"
             return f"STRUCT(l {bound}, u {bound})"
@@ -262,7 +285,8 @@ class SqlType:
         if self.item is not None:
             return pa.list_(self.item.arrow)
         if self.is_carried:
-            return pa.struct([("v", self.arrow_value), ("s", pa.int8() if self.name == "numeric" else pa.int16())])
+            scale = pa.int8() if self.duckdb_scale == "TINYINT" else pa.int16()
+            return pa.struct([("v", self.arrow_value), ("s", scale)])
         if self.fields:
             fields = zip(self.members, self.fields, strict=True)
             return pa.struct([(member[1:-1].replace('""', '"'), item.arrow) for member, (_, item) in fields])
@@ -274,7 +298,7 @@ class SqlType:
         if self.item is not None or self.fields:
             return self.arrow
         if self.name == "numeric":
-            return pa.decimal128(*self.numeric_digits)
+            return pa.binary() if self.wide else pa.decimal128(*self.numeric_digits)
         if (subtype := self.subtype) is not None:
             bound = pa.struct([("k", pa.int8()), ("v", subtype.arrow_value), ("s", pa.int8())])
             return pa.struct([("l", bound), ("u", bound)])
@@ -285,10 +309,12 @@ class SqlType:
         """The Polars type of a result column; for a carried numeric the Decimal of its value."""
         import polars as pl
 
-        if self.subtype is not None or self.range_type is not None or self.name in {"timetz", "inet", "cidr"}:
+        if self.subtype is not None or self.range_type is not None or self.name in {"timetz", "tid", "inet", "cidr"}:
             return pl.String()  # as PostgreSQL prints it
         if self.name == "money":
             return pl.Decimal(19, 2)
+        if self.wide:
+            return pl.String()
         if self.is_carried:
             return pl.Decimal(*self.numeric_digits)
         frame = pl.from_arrow(pa.array([], type=self.arrow))
@@ -333,6 +359,7 @@ INT8 = SqlType("int8")
 FLOAT4 = SqlType("float4")
 FLOAT8 = SqlType("float8")
 NUMERIC = SqlType("numeric")
+WIDE_NUMERIC = SqlType("numeric", wide=True)
 TEXT = SqlType("text")
 VARCHAR = SqlType("varchar")
 BPCHAR = SqlType("bpchar")
@@ -346,6 +373,8 @@ INTERVAL = SqlType("interval")
 UUID = SqlType("uuid")
 MONEY = SqlType("money")
 VECTOR = SqlType("vector")
+HALFVEC = SqlType("halfvec")
+SPARSEVEC = SqlType("sparsevec")
 BIT = SqlType("bit")
 JSON = SqlType("json")
 JSONB = SqlType("jsonb")
@@ -357,19 +386,22 @@ RECORD = SqlType("record")
 
 
 def numeric(precision: int, scale: int) -> SqlType:
-    """Returns `numeric(precision, scale)` as declared; 0A000 beyond 38 digits, 22023 for an invalid modifier."""
+    """Returns `numeric(precision, scale)` as declared, wide if 128 bits have no room; 22023 for an invalid modifier."""
     if not 1 <= precision <= 1000:
         message = f"NUMERIC precision {precision} must be between 1 and 1000"
         raise SqlError.of("invalid_parameter_value", message)
     if not -1000 <= scale <= 1000:
         raise SqlError.of("invalid_parameter_value", f"NUMERIC scale {scale} must be between -1000 and 1000")
-    if precision > MAX_DIGITS or not 0 <= scale <= precision:
-        raise SqlError.of(
-            "feature_not_supported",
-            f"numeric({precision},{scale}) is not supported",
-            hint=f"gpudb holds at most {MAX_DIGITS} digits, with a scale from 0 to the precision.",
-        )
-    return SqlType("numeric", ((precision << 16) | (scale & 0x7FF)) + 4)
+    wide = precision > MAX_DIGITS or not 0 <= scale <= precision
+    return SqlType("numeric", ((precision << 16) | (scale & 0x7FF)) + 4, wide=wide)
+
+
+def widen(type_: SqlType) -> SqlType:
+    """Returns the type in which values of a numeric, or of arrays of numerics, may be of any size; others unchanged.
+
+    Domains stay as they are too.
+    """
+    return replace(type_, wide=True) if type_.name.lstrip("_") == "numeric" and type_.domain is None else type_
 
 
 def exact_numeric(precision: int, scale: int, *, varying: bool = False) -> SqlType:

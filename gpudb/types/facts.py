@@ -15,7 +15,12 @@ FLOATS = frozenset({"float4", "float8"})
 EXACT_NUMBERS = INTEGERS | {"numeric"}
 """Numbers without rounding errors."""
 NUMBERS = EXACT_NUMBERS | FLOATS
-WITHOUT_CLASSES = frozenset({"json", "matrix"})
+GEOMETRIC_WIDTHS = {"point": 2, "line": 3, "lseg": 4, "box": 4, "circle": 3}
+"""How many doubles a value of each geometric type of fixed width has."""
+GEOMETRIC = frozenset({*GEOMETRIC_WIDTHS, "path", "polygon"})
+GEOMETRIC_PARTS = {"point": "float8", "lseg": "point", "box": "point"}
+"""What subscripts take out of the geometric types that have them, two of each."""
+WITHOUT_CLASSES = frozenset({"json", "matrix"}) | GEOMETRIC
 """Types without a default operator class: no operation groups, sorts or indexes their values."""
 EQUAL_BY_FUNCTION = frozenset({"matrix"})
 """Types of which equal values may differ in what represents them: only the function of `=` tells."""
@@ -41,7 +46,8 @@ COLUMN_TYPES = frozenset(
     "bool int2 int4 int8 float4 float8 numeric text varchar bpchar bytea date time timestamp timestamptz"
     " interval uuid json jsonb jsonpath int4range int8range numrange daterange tsrange tstzrange bit varbit"
     " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange"
-    " timetz money inet cidr macaddr macaddr8 name oid vector matrix".split()
+    " timetz money inet cidr macaddr macaddr8 name oid vector halfvec sparsevec matrix tsvector tsquery"
+    " point line lseg box path polygon circle".split()
 )
 """Types that columns of tables may have; so may their arrays."""
 

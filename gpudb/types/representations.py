@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from gpudb.types.facts import GEOMETRIC
+
 _TEXT = ("VARCHAR", pa.string())
 _OID = ("BIGINT", pa.int64())
 # References to catalog objects: an OID inside, a name on output.
@@ -36,8 +38,13 @@ REPRESENTATIONS: dict[str, tuple[str, pa.DataType]] = {
     "bit": _TEXT,
     "varbit": _TEXT,
     "jsonpath": _TEXT,
+    "tsvector": _TEXT,
+    "tsquery": _TEXT,
     "vector": ("FLOAT[]", pa.list_(pa.float32())),
+    "halfvec": ("BLOB", pa.binary()),
+    "sparsevec": ("BLOB", pa.binary()),
     "matrix": ("BLOB", pa.binary()),
+    **dict.fromkeys(GEOMETRIC, ("BLOB", pa.binary())),
     "unknown": _TEXT,
     "void": _TEXT,
     # Types of the system catalog alone.
@@ -60,7 +67,7 @@ REPRESENTATIONS: dict[str, tuple[str, pa.DataType]] = {
     "xid": _OID,
     "xid8": _OID,
     "cid": _OID,
-    "tid": _TEXT,
+    "tid": ("BIGINT", pa.int64()),
     "int2vector": ("SMALLINT[]", pa.list_(pa.int16())),
     "oidvector": ("BIGINT[]", pa.list_(pa.int64())),
     "pg_node_tree": _TEXT,

@@ -32,6 +32,7 @@ APPLICABLE: Mapping[str, str] = {
     "foreign-data wrapper": "U",
     "foreign server": "U",
     "language": "U",
+    "large object": "rw",
 }
 """The privileges that a kind of object has, by kind."""
 

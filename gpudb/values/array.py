@@ -13,14 +13,19 @@ from gpudb.values.numbers import SPACE
 
 MAX_DIMENSIONS = 6
 
-_TOKEN = re.compile(r'\s*(?:([{},])|"((?:[^"\\]|\\.)*)"|((?:[^{},"\\]|\\.)+))', re.DOTALL | re.ASCII)
+_TOKENS = {
+    mark: re.compile(
+        r'\s*(?:([{}MARK])|"((?:[^"\\]|\\.)*)"|((?:[^{}MARK"\\]|\\.)+))'.replace("MARK", mark), re.DOTALL | re.ASCII
+    )
+    for mark in (",", ";")
+}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _BOUNDS = re.compile(r"\s*((?:\[[+-]?\d+(?::[+-]?\d+)?\]\s*)+)=", re.ASCII)
 _BOUND = re.compile(r"\[(?:([+-]?\d+):)?([+-]?\d+)\]", re.ASCII)
 _NEEDS_QUOTES = re.compile(r'[\s{},"\\]|^$|^null$', re.IGNORECASE | re.ASCII)
 
 
-def parse_array(text: str, parse_element: Callable[[str], object]) -> list[object]:
+def parse_array(text: str, parse_element: Callable[[str], object], delimiter: str = ",") -> list[object]:
     """Parses an array into a list, nested for several dimensions; `parse_element` parses one value. 22P02; 2202E, 0A000
     for bounds.
     """
@@ -33,7 +38,7 @@ def parse_array(text: str, parse_element: Callable[[str], object]) -> list[objec
     if not body.lstrip(SPACE).startswith("{"):
         detail = 'Array value must start with "{" or dimension information.'
         raise InvalidText(f'malformed array literal: "{text}"', detail=detail)
-    tokens = _tokenize(body, text)
+    tokens = _tokenize(body, text, _TOKENS[delimiter])
     next(tokens)
     value = _parse_items(tokens, text, parse_element, 1)
     if (extra := next(tokens, None)) is not None and not (extra[0] == "word" and not extra[1].strip(SPACE)):
@@ -59,10 +64,10 @@ def _measure_dimensions(value: object) -> list[int]:
     return [len(value), *_measure_dimensions(value[0])] if isinstance(value, list) and value else []
 
 
-def _tokenize(body: str, text: str) -> Iterator[tuple[str, str]]:
+def _tokenize(body: str, text: str, token: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     at = 0
     while body[at:].strip(SPACE):
-        match = _TOKEN.match(body, at)
+        match = token.match(body, at)
         if match is None:
             raise _malformed_error(text, "Unexpected end of input.")
         mark, quoted, word = match.groups()
@@ -90,9 +95,9 @@ def _parse_items(
             if (expected and parsed) or (level > 1 and not parsed):
                 raise _malformed_error(text, 'Unexpected "}" character.')
             return parsed
-        if kind == "mark" and word == ",":
+        if kind == "mark" and word != "{":
             if expected:
-                raise _malformed_error(text, 'Unexpected "," character.')
+                raise _malformed_error(text, f'Unexpected "{word}" character.')
             expected = True
             continue
         if not expected:
@@ -141,18 +146,18 @@ def _check_shape(value: list[object], text: str) -> None:
     raise _malformed_error(text, "Multidimensional arrays must have sub-arrays with matching dimensions.")
 
 
-def format_array(value: list[object], format_element: Callable[[object], str]) -> str:
-    """Returns an array's text; `format_element` writes one value."""
+def format_array(value: list[object], format_element: Callable[[object], str], delimiter: str = ",") -> str:
+    """Returns an array's text; `format_element` writes one value, which needs no quotes beside another delimiter."""
     items = []
     for item in value:
         if item is None:
             items.append("NULL")
         elif isinstance(item, list):
-            items.append(format_array(item, format_element))
+            items.append(format_array(item, format_element, delimiter))
         else:
             text = format_element(item)
-            items.append(quote_element(text) if _NEEDS_QUOTES.search(text) else text)
-    return "{" + ",".join(items) + "}"
+            items.append(quote_element(text) if delimiter == "," and _NEEDS_QUOTES.search(text) else text)
+    return "{" + delimiter.join(items) + "}"
 
 
 def quote_element(text: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
+from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError, numeric_overflow
 from gpudb.types import SqlType
 from gpudb.values import calendar
 from gpudb.values.array import count_dimensions
@@ -19,12 +19,17 @@ from gpudb.values.interval import Interval
 from gpudb.values.multirange import Multirange
 from gpudb.values.range import Range, pack_scales, to_bounds
 from gpudb.values.timetz import timetz_to_key
+from gpudb.values.wide_numerics import encode_column
 
 _MONTHS_LIMIT, _MICROSECONDS_LIMIT = 1 << 31, ((1 << 63) - 1) // 1000
 
 
 def check_representable(type_: SqlType, value: object) -> None:
     """Raises 22003, 22008 or 0A000 for a value that a column of its type cannot hold."""
+    if isinstance(value, Decimal) and type_.wide:
+        return
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise numeric_overflow(finite=False)
     if isinstance(value, Decimal) and type_.is_carried:
         precision, scale = type_.numeric_digits
         if -int(value.as_tuple().exponent) > scale or (value and value.adjusted() >= precision - scale):
@@ -63,6 +68,8 @@ def to_arrow_array(type_: SqlType, values: Sequence[Any]) -> pa.Array:
         return _convert_records(type_, values)
     if type_.subtype is not None:
         return _convert_ranges(type_, values)
+    if type_.wide:
+        return encode_column(values, type_)
     convert = _CONVERTERS.get("carried" if type_.is_carried else type_.name)
     if convert is not None:
         return convert(type_, values)

@@ -10,10 +10,13 @@ import uuid
 from collections.abc import Callable
 from decimal import Decimal
 
-from gpudb.errors import FeatureNotSupported, NumericOutOfRange, SqlError
+from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.text_search.binary_forms import decode_query, decode_vector
 from gpudb.types import SqlType, type_by_oid
+from gpudb.types.facts import GEOMETRIC
 from gpudb.values import calendar
 from gpudb.values.bit_strings import parse_bits_binary
+from gpudb.values.half_vectors import parse_half_vector_binary
 from gpudb.values.inet import parse_macaddr8_binary, parse_macaddr_binary, parse_network_binary
 from gpudb.values.interval import Interval
 from gpudb.values.json import parse_json, parse_jsonb
@@ -21,14 +24,19 @@ from gpudb.values.matrix_forms import parse_matrix_binary
 from gpudb.values.multirange import Multirange, make_multirange
 from gpudb.values.numbers import fit_numeric
 from gpudb.values.range import EMPTY, Range, make_range
+from gpudb.values.sparse_vectors import parse_sparse_vector_binary
 from gpudb.values.text import parse_text
+from gpudb.values.tid import parse_tid_binary
 from gpudb.values.timetz import parse_timetz_binary
 from gpudb.values.vectors import parse_vector_binary
+from gpudb.values.wide_numerics import INFINITY, NAN, NEGATIVE_INFINITY
 
 EPOCH = calendar.POSTGRES_EPOCH_DAYS * calendar.DAY
 """Microseconds from 1970 to PostgreSQL's epoch."""
 
-NUMERIC_NEGATIVE, NUMERIC_SPECIAL = 0x4000, 0xC000
+NUMERIC_NEGATIVE = 0x4000
+NUMERIC_SPECIALS = {0xC000: NAN, 0xD000: INFINITY, 0xF000: NEGATIVE_INFINITY}
+"""What stands for a numeric's sign if it is not finite."""
 _INFINITE_DATE, _INFINITE_TIMESTAMP = (1 << 31) - 1, (1 << 63) - 1
 
 
@@ -79,6 +87,12 @@ def _unpack(layout: str, data: bytes) -> int:
     return int(struct.unpack(layout, data)[0])
 
 
+def _read_geometry(type_: SqlType, data: bytes) -> bytes:
+    from gpudb.values.geometry.forms import parse_geometry_binary  # imported late: rarely needed
+
+    return parse_geometry_binary(type_.name, data)
+
+
 def _read_bool(_: SqlType, data: bytes) -> bool:
     return struct.unpack("!?", data)[0] is True
 
@@ -91,23 +105,19 @@ def _read_numeric(type_: SqlType, data: bytes) -> Decimal:
     count, weight, sign, scale = struct.unpack_from("!HhHH", data)
     if len(data) != 8 + 2 * count:
         raise _malformed_error("incorrect binary data format for type numeric")
-    if sign & NUMERIC_SPECIAL == NUMERIC_SPECIAL:
-        message = "numeric NaN and infinities are not supported"
-        raise FeatureNotSupported(message, hint="Use double precision.")
+    if (special := NUMERIC_SPECIALS.get(sign)) is not None:
+        return fit_numeric(type_, special)
     if sign not in (0, NUMERIC_NEGATIVE) or scale > 0x3FFF:
         raise _malformed_error('invalid sign or scale in external "numeric" value')
     digits = struct.unpack_from(f"!{count}H", data, 8)
     if any(digit > 9999 for digit in digits):
         raise _malformed_error('invalid digit in external "numeric" value')
-    if abs(weight) > 2000 or count > 2000:
-        raise NumericOutOfRange("value overflows numeric format")
-    unscaled = int("".join(f"{digit:04d}" for digit in digits) or "0")
-    exponent = 4 * (weight - count + 1)
-    # scaled as an integer: PostgreSQL truncates digits beyond the display scale
-    shift = exponent + scale
-    value = unscaled * 10**shift if shift >= 0 else unscaled // 10**-shift
-    tuple_digits = tuple(int(char) for char in str(value))
-    return fit_numeric(type_, Decimal((int(sign == NUMERIC_NEGATIVE), tuple_digits, -scale)))
+    # PostgreSQL truncates digits beyond the display scale
+    whole = 4 * (weight + 1)
+    places = "".join(f"{digit:04d}" for digit in digits)
+    kept = places.ljust(whole + scale, "0")[: whole + scale] if whole + scale > 0 else ""
+    text = f"{'-' if sign == NUMERIC_NEGATIVE else ''}{kept or '0'}E{-scale}"
+    return fit_numeric(type_, Decimal(text))
 
 
 def _read_date(_: SqlType, data: bytes) -> object:
@@ -269,6 +279,7 @@ _READERS: dict[str, Callable[[SqlType, bytes], object]] = {
     "oid": lambda _, data: _unpack("!I", data),
     "xid": lambda _, data: _unpack("!I", data),
     "cid": lambda _, data: _unpack("!I", data),
+    "tid": lambda _, data: parse_tid_binary(data),
     "float4": _read_float,
     "float8": _read_float,
     "numeric": _read_numeric,
@@ -289,6 +300,11 @@ _READERS: dict[str, Callable[[SqlType, bytes], object]] = {
     "json": lambda _, data: parse_json(decode_utf8(data)),
     "jsonb": _read_jsonb,
     "vector": parse_vector_binary,
+    "halfvec": parse_half_vector_binary,
+    "sparsevec": parse_sparse_vector_binary,
+    **dict.fromkeys(GEOMETRIC, _read_geometry),
     "jsonpath": _read_jsonpath,
+    "tsvector": lambda _, data: decode_vector(data),
+    "tsquery": lambda _, data: decode_query(data),
     "matrix": lambda _, data: parse_matrix_binary(data),
 }

@@ -12,24 +12,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.text_search.binary_forms import encode_query, encode_vector
 from gpudb.types import SqlType
+from gpudb.types.facts import GEOMETRIC
 from gpudb.values import calendar
 from gpudb.values.arrow_columns import round_decimals
-from gpudb.values.binary import EPOCH, NUMERIC_NEGATIVE
+from gpudb.values.binary import EPOCH, NUMERIC_NEGATIVE, NUMERIC_SPECIALS
 from gpudb.values.bit_strings import encode_bits_column
+from gpudb.values.half_vectors import encode_half_vector_column
 from gpudb.values.inet import encode_network, map_distinct
+from gpudb.values.interval_columns import split_intervals
 from gpudb.values.matrix_forms import encode_matrix_column
+from gpudb.values.numbers import format_numeric
 from gpudb.values.range_columns import encode_range_column, propagate_nulls
 from gpudb.values.record_columns import encode_record_column
+from gpudb.values.sparse_vectors import encode_sparse_vector_column
 from gpudb.values.text_columns import (
     cast_to_string,
     format_text_column,
     get_validity,
     has_nested_arrays,
     replace_items,
-    split_intervals,
     unwrap,
 )
+from gpudb.values.tid import encode_tid_column
 from gpudb.values.timetz import encode_timetz_column
 from gpudb.values.vectors import encode_vector_column
 
@@ -46,6 +52,7 @@ _INTEGER_FORMATS = {
     "cid": ">u4",
 }
 _FLOAT_FORMATS = {"float4": ">f4", "float8": ">f8"}
+_ENCODED_TEXTS = {"tsvector": encode_vector, "tsquery": encode_query}
 _FAST_DIGITS = 16
 _INT64 = np.iinfo(np.int64)
 
@@ -63,6 +70,8 @@ def encode_binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
         return encode_vector_column(column)
     if pa.types.is_list(column.type):
         return _encode_arrays(type_, column)
+    if type_.wide and name == "numeric":
+        return _encode_numeric_texts(format_text_column(type_, column))
     if name == "numeric":
         return _encode_numerics(column)
     if type_.fields:
@@ -77,6 +86,8 @@ def encode_binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
         )
     if name in {"jsonb", "jsonpath"}:
         return pc.binary_join_element_wise(b"\x01", pc.cast(cast_to_string(column), pa.binary()), b"")
+    if name in _ENCODED_TEXTS:
+        return map_distinct(column, _ENCODED_TEXTS[name], pa.binary())
     if name in ("inet", "cidr"):
         return map_distinct(column, lambda key: encode_network(type_, key), pa.binary())
     if name in ("macaddr", "macaddr8"):
@@ -85,7 +96,11 @@ def encode_binary_column(type_: SqlType, column: pa.Array) -> pa.BinaryArray:
         return encode_bits_column(column)
     if name == "matrix":
         return encode_matrix_column(column)
-    if name in ("bytea", "void"):
+    if name == "halfvec":
+        return encode_half_vector_column(column)
+    if name == "sparsevec":
+        return encode_sparse_vector_column(column)
+    if name in ("bytea", "void") or name in GEOMETRIC:
         return pc.cast(column, pa.binary())
     if name == "uuid":
         return _encode_uuids(column)
@@ -114,6 +129,8 @@ def to_fixed_width(type_: SqlType, column: pa.Array) -> Array | None:
         return shifted.astype(">i4")
     if name == "time":
         return _to_int64(pc.cast(column, pa.time64("us")).view(pa.int64()), pa.int64()).astype(">i8")
+    if name == "tid":
+        return encode_tid_column(column)
     if name == "timetz":
         return encode_timetz_column(column)
     if name in ("timestamp", "timestamptz"):
@@ -222,8 +239,15 @@ def _encode_numeric_texts(text: pa.StringArray) -> pa.BinaryArray:
     return pa.array([None if word is None else encode_numeric(word) for word in text.to_pylist()], pa.binary())
 
 
+_INFINITE_SCALE = 0x20
+"""What PostgreSQL sends as the scale of an infinity."""
+_SPECIAL_SIGNS = {format_numeric(value): sign for sign, value in NUMERIC_SPECIALS.items()}
+
+
 def encode_numeric(text: str) -> bytes:
-    """Returns the binary form of a number in plain notation: `-1234.50`."""
+    """Returns the binary form of a number in plain notation, `-1234.50`, of NaN or of an infinity."""
+    if (special := _SPECIAL_SIGNS.get(text)) is not None:
+        return struct.pack("!HhHH", 0, 0, special, 0 if text == "NaN" else _INFINITE_SCALE)
     integer, _, fraction = text.lstrip("-").partition(".")
     scale = len(fraction)
     integer = integer.zfill(-(-len(integer) // 4) * 4)

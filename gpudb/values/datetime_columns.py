@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpudb.values import calendar, zones
+from gpudb.values.datetime_style import DateTimeStyle, get_style
+from gpudb.values.styled_datetimes import (
+    format_date_in_style,
+    format_timestamp_in_style,
+    format_zones,
+    rearrange_dates,
+    rearrange_timestamps,
+)
+from gpudb.values.zone_columns import get_zone_abbreviations, get_zone_offsets
 
 Integers = npt.NDArray[np.int64]
 
@@ -19,13 +27,17 @@ _SECOND = 1_000_000
 
 
 def format_date_column(column: pa.Array) -> pa.StringArray:
-    """Formats a column of dates: `2020-02-29`."""
+    """Formats a column of dates in the session's DateStyle: `2020-02-29`."""
+    style = get_style()
     days = pc.cast(column, pa.date32()).view(pa.int32())
     is_outside = _find_outside(days, _FIRST_DAY, _LAST_DAY)
+    inside = days if is_outside is None else pc.if_else(pa.array(is_outside), pa.scalar(0, pa.int32()), days)
+    text = pc.cast(inside.view(pa.date32()), pa.string())
+    if style.format != "ISO":
+        text = rearrange_dates(text, style)
     if is_outside is None:
-        return pc.cast(days.view(pa.date32()), pa.string())
-    inside = pc.if_else(pa.array(is_outside), pa.scalar(0, pa.int32()), days)
-    return _replace_outside(pc.cast(inside.view(pa.date32()), pa.string()), days, is_outside, calendar.format_date)
+        return text
+    return _replace_outside(text, days, is_outside, lambda value: format_date_in_style(value, style))
 
 
 def format_time_column(column: pa.Array) -> pa.StringArray:
@@ -41,25 +53,43 @@ def format_time_column(column: pa.Array) -> pa.StringArray:
 
 
 def format_timestamp_column(column: pa.Array, zone: str | None) -> pa.StringArray:
-    """Formats a column of timestamps: `2020-02-29 04:05:06.5`; with a zone as timestamptz in that session zone."""
+    """Formats a column of timestamps in the session's DateStyle: `2020-02-29 04:05:06.5`; with a zone as timestamptz
+    in that session zone.
+    """
+    style = get_style()
     timestamps = pc.cast(column, pa.timestamp("us", column.type.tz)).view(pa.int64())
     is_outside = _find_outside(timestamps, _FIRST_DAY * calendar.DAY, _LAST_DAY * calendar.DAY)
     inside = timestamps if is_outside is None else pc.if_else(pa.array(is_outside), 0, timestamps)
     session_zone = None if zone is None else zones.parse_session_zone(zone)
     suffix: pa.Array | str = ""
+    moments = inside
     if session_zone is not None:
         inside, suffix = _to_local(inside, session_zone)
     text = _format_timestamps(inside)
-    if session_zone is not None:
+    if style.format != "ISO":
+        if session_zone is not None:
+            suffix = _format_zone_names(moments, session_zone)
+        days = pc.fill_null(inside, 0).to_numpy(zero_copy_only=False) // calendar.DAY
+        text = rearrange_timestamps(text, days, suffix, style)
+    elif session_zone is not None:
         text = pc.binary_join_element_wise(text, suffix, "")
+    if is_outside is None:
+        return text
+    return _replace_outside(text, timestamps, is_outside, lambda value: format_moment(value, session_zone, style))
 
-    def format_value(value: int) -> str:
-        if session_zone is None or abs(value) >= calendar.MAX_TIMESTAMP:
-            return calendar.format_timestamp(value)
-        offset = zones.get_offset(session_zone, value)
-        return calendar.format_timestamp(value + offset * _SECOND, offset)
 
-    return text if is_outside is None else _replace_outside(text, timestamps, is_outside, format_value)
+def format_moment(microseconds: int, zone: zones.Zone | None, style: DateTimeStyle) -> str:
+    """Formats a timestamp, with a zone as timestamptz in that session zone."""
+    if zone is None or abs(microseconds) >= calendar.MAX_TIMESTAMP:
+        return format_timestamp_in_style(microseconds, style)
+    offset = zones.get_offset(zone, microseconds)
+    name = "" if style.format == "ISO" else zones.get_zone_abbreviation(zone, microseconds)
+    return format_timestamp_in_style(microseconds + offset * _SECOND, style, offset, name)
+
+
+def _format_zone_names(moments: pa.Array, zone: zones.Zone) -> pa.StringArray:
+    names, places = get_zone_abbreviations(zone, pc.fill_null(moments, 0).to_numpy(zero_copy_only=False))
+    return format_zones(names, places)
 
 
 def _format_timestamps(timestamps: pa.Array) -> pa.StringArray:
@@ -81,36 +111,6 @@ def _to_local(timestamps: pa.Array, zone: zones.Zone) -> tuple[pa.Array, pa.Arra
     texts = pa.array([calendar.format_offset(offset) for offset in distinct.tolist()], pa.string())
     mask = pc.is_null(timestamps).to_numpy(zero_copy_only=False) if timestamps.null_count else None
     return pa.array(values + offsets * _SECOND, pa.int64(), mask=mask), texts.take(pa.array(index))
-
-
-def get_zone_offsets(zone: zones.Zone, timestamps: Integers) -> Integers:
-    """Returns seconds east of Greenwich at each timestamp (microseconds of UTC, years 1 to 9999)."""
-    if len(timestamps) == 0:
-        return timestamps
-    first, last = (
-        calendar.civil_from_days(int(end) // calendar.DAY)[0] for end in (timestamps.min(), timestamps.max())
-    )
-    changes = [change for year in range(first, last + 1) for change in _list_changes(zone, year)]
-    starts = np.array([start for start, _ in changes], np.int64)
-    offsets = np.array([offset for _, offset in changes], np.int64)
-    return offsets[np.searchsorted(starts, timestamps, side="right") - 1]
-
-
-@lru_cache(maxsize=20_000)
-def _list_changes(zone: zones.Zone, year: int) -> tuple[tuple[int, int], ...]:
-    """Returns (UTC timestamp, offset from then on) for the beginning of a year and each change within it."""
-    start, end = (calendar.days_from_civil(y, 1, 1) * calendar.DAY for y in (year, year + 1))
-    changes = [(start, zones.get_offset(zone, start))]
-    for day in range(start, end, calendar.DAY):
-        low, high = day, min(day + calendar.DAY, end)
-        before, after = changes[-1][1], zones.get_offset(zone, high)
-        if before == after:
-            continue
-        while high - low > _SECOND:
-            middle = (low + high) // 2 // _SECOND * _SECOND
-            low, high = (middle, high) if zones.get_offset(zone, middle) == before else (low, middle)
-        changes.append((high, after))
-    return tuple(changes)
 
 
 def _find_outside(values: pa.Array, low: int, high: int) -> npt.NDArray[np.bool_] | None:

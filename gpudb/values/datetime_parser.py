@@ -1,7 +1,7 @@
 """Parser of dates, times and timestamps in every form that PostgreSQL accepts.
 
 Follows PostgreSQL 16's datetime.c: a text is split into fields by shape, then each field gets its meaning from the
-fields before it. A date's numbers are month, day, year unless the year comes first.
+fields before it. A date's numbers are in the order of DateStyle unless a year of three digits or more comes first.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from string import punctuation
 
 from gpudb.errors import SqlError
 from gpudb.values import calendar, zones
+from gpudb.values.datetime_style import get_style
 from gpudb.values.numbers import SPACE
 
 _FIELD = re.compile(
@@ -41,6 +42,7 @@ _KNOWN = (
     | _SPECIAL
     | {"am", "pm", "ad", "bc", "t", "z", "zulu", "utc", "dst", "j", "jd", "julian"}
 )
+_FIRST_PARTS = {"MDY": "month", "DMY": "day", "YMD": "year"}
 _MD_HINT = 'Perhaps you need a different "datestyle" setting.'
 
 
@@ -56,7 +58,7 @@ class Fields:
 
 def decode_datetime(text: str, type_name: str, time_only: bool = False) -> Fields:
     """Parses a text; raises 22007, 22008, 22009 and 22023 as PostgreSQL does, naming `type_name`."""
-    return _Decoder(text, type_name, time_only).run()
+    return _Decoder(text, type_name, time_only, get_style().order).run()
 
 
 @dataclass(slots=True)
@@ -64,6 +66,7 @@ class _Decoder:
     text: str
     type_name: str
     time_only: bool
+    order: str
     present: set[str] = field(default_factory=set)
     year: int = 0
     month: int = 0
@@ -199,11 +202,12 @@ class _Decoder:
             return
         match sorted(known):
             case []:
-                part = "year" if len(word) >= 3 else "month"
+                part = "year" if len(word) >= 3 else _FIRST_PARTS[self.order]
             case ["year"]:
                 part = "month"
             case ["month"]:
-                part = "year" if self.text_month and len(word) >= 3 else "day"
+                is_year = self.text_month and (len(word) >= 3 or self.order == "YMD")
+                part = "year" if is_year else "day"
             case ["month", "year"]:
                 part = "day"
                 if self.text_month and len(word) >= 3 and self.two_digits:

@@ -11,7 +11,10 @@ import datetime as dt
 from gpudb.errors import SqlError
 from gpudb.types import SqlType
 from gpudb.values import calendar, zones
+from gpudb.values.datetime_columns import format_moment
 from gpudb.values.datetime_parser import Fields, decode_datetime
+from gpudb.values.datetime_style import get_style
+from gpudb.values.styled_datetimes import format_date_in_style
 
 _LAST_DATE = calendar.days_from_civil(5_874_897, 12, 31)
 _FIRST_TIMESTAMP = calendar.FIRST_DAY * calendar.DAY
@@ -98,13 +101,14 @@ def round_microseconds(microseconds: int, precision: int) -> int:
     return -size if microseconds < 0 else size
 
 
-def format_timestamptz(value: dt.datetime | str, zone: zones.Zone) -> str:
-    """Formats a timestamptz in a session's zone."""
-    microseconds = calendar.microseconds_from_timestamp(value)
-    if abs(microseconds) >= calendar.MAX_TIMESTAMP:
-        return calendar.format_timestamp(microseconds)
-    offset = zones.get_offset(zone, microseconds)
-    return calendar.format_timestamp(microseconds + offset * 1_000_000, offset)
+def format_date(value: dt.date | str) -> str:
+    """Formats a date in the session's DateStyle."""
+    return format_date_in_style(calendar.days_from_date(value), get_style())
+
+
+def format_timestamp(value: dt.datetime | str, zone: zones.Zone | None = None) -> str:
+    """Formats a timestamp in the session's DateStyle, with a zone a timestamptz in that zone."""
+    return format_moment(calendar.microseconds_from_timestamp(value), zone, get_style())
 
 
 def _get_utc_now(now: dt.datetime | None) -> int:

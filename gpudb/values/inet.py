@@ -13,6 +13,7 @@ import ipaddress
 import re
 import struct
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 
@@ -273,8 +274,8 @@ def encode_network(type_: SqlType, key: bytes) -> bytes:
 # ---- columns
 
 
-def map_distinct(column: pa.Array, convert: Callable[[bytes], object], kind: pa.DataType) -> pa.Array:
-    """Converts a column of addresses, each distinct one once."""
+def map_distinct(column: pa.Array, convert: Callable[[Any], object], kind: pa.DataType) -> pa.Array:
+    """Converts a column of bytes or texts, each distinct one once."""
     encoded = column.dictionary_encode()
     return pa.array([convert(key) for key in encoded.dictionary.to_pylist()], kind).take(encoded.indices)
 

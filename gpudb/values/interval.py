@@ -1,6 +1,6 @@
 """Intervals: months, days and microseconds, parsed from and formatted as PostgreSQL's text forms.
 
-Accepted input styles: `postgres`, `postgres_verbose`, `sql_standard` and ISO 8601. Output style: `postgres`.
+Texts of all styles are read in any IntervalStyle; in sql_standard a minus sign before all is that of every field.
 Source: PostgreSQL 16's DecodeInterval, DecodeISO8601Interval and EncodeInterval.
 """
 
@@ -13,6 +13,7 @@ from decimal import Decimal
 from gpudb.errors import SqlError
 from gpudb.types.interval_fields import list_interval_fields
 from gpudb.values import calendar
+from gpudb.values.datetime_style import get_style
 from gpudb.values.numbers import SPACE
 
 UNIT_SPELLINGS = {
@@ -85,6 +86,78 @@ def format_interval(months: int, days: int, microseconds: int) -> str:
         minus = "-" if microseconds < 0 else "+" if negative else ""
         parts.append(minus + calendar.format_time(abs(microseconds)))
     return " ".join(parts)
+
+
+def format_in_style(months: int, days: int, microseconds: int, style: str) -> str:
+    """Formats an interval in an IntervalStyle: `@ 1 year 2 mons ago`, `P1Y2M-3DT4H5M6.5S`."""
+    if style == "iso_8601":
+        return _format_iso(months, days, microseconds)
+    if style == "postgres_verbose":
+        return _format_verbose(months, days, microseconds)
+    if style == "sql_standard":
+        return _format_standard(months, days, microseconds)
+    return format_interval(months, days, microseconds)
+
+
+def _split_time(microseconds: int) -> tuple[int, int, str]:
+    """Returns hours and minutes with their signs, and the seconds' digits without; '' for none."""
+    sign = -1 if microseconds < 0 else 1
+    seconds, fraction = divmod(abs(microseconds), 1_000_000)
+    minutes, second = divmod(seconds, 60)
+    text = f"{second}.{fraction:06d}".rstrip("0").rstrip(".") if second or fraction else ""
+    return sign * (minutes // 60), sign * (minutes % 60), text
+
+
+def _split_months(months: int) -> tuple[int, int]:
+    sign = -1 if months < 0 else 1
+    return sign * (abs(months) // 12), sign * (abs(months) % 12)
+
+
+def _format_iso(months: int, days: int, microseconds: int) -> str:
+    years, months = _split_months(months)
+    hours, minutes, seconds = _split_time(microseconds)
+    minus = "-" if microseconds < 0 else ""
+    date = "".join(f"{value}{unit}" for value, unit in ((years, "Y"), (months, "M"), (days, "D")) if value)
+    time = "".join(f"{value}{unit}" for value, unit in ((hours, "H"), (minutes, "M")) if value)
+    time += f"{minus}{seconds}S" if seconds else ""
+    return f"P{date}T{time}" if time else f"P{date}" if date else "PT0S"
+
+
+def _format_verbose(months: int, days: int, microseconds: int) -> str:
+    """The sign of the first part is told by `ago`, those of others as they differ from it."""
+    years, months = _split_months(months)
+    hours, minutes, seconds = _split_time(microseconds)
+    text, is_before = "@", None
+    for value, unit in ((years, "year"), (months, "mon"), (days, "day"), (hours, "hour"), (minutes, "min")):
+        if value:
+            is_before = value < 0 if is_before is None else is_before
+            shown = -value if is_before else value
+            text += f" {shown} {unit}{'' if shown == 1 else 's'}"
+    if seconds:
+        is_negative = microseconds < 0
+        minus = "-" if is_before is not None and is_negative is not is_before else ""
+        is_before = is_negative if is_before is None else is_before
+        text += f" {minus}{seconds} sec{'' if seconds == '1' else 's'}"
+    return text + (" 0" if is_before is None else " ago" if is_before else "")
+
+
+def _format_standard(months: int, days: int, microseconds: int) -> str:
+    """`1-2`, `-3 4:05:06`; where SQL has no such interval every part has its sign: `+1-2 -3 +4:05:06`."""
+    parts = (months, days, microseconds)
+    has_negative, has_positive = min(parts) < 0, max(parts) > 0
+    if not has_negative and not has_positive:
+        return "0"
+    years, month = divmod(abs(months), 12)
+    seconds, fraction = divmod(abs(microseconds), 1_000_000)
+    minutes, second = divmod(seconds, 60)
+    clock = f"{minutes // 60}:{minutes % 60:02d}:{second:02d}"
+    if fraction:
+        clock += f".{fraction:06d}".rstrip("0")
+    if (has_negative and has_positive) or (months and (days or microseconds)):
+        signs = ["-" if part < 0 else "+" for part in parts]
+        return f"{signs[0]}{years}-{month} {signs[1]}{abs(days)} {signs[2]}{clock}"
+    text = f"{years}-{month}" if months else f"{abs(days)} {clock}" if days else clock
+    return "-" + text if has_negative else text
 
 
 def parse_interval(text: str, unit: str = "second") -> Interval:
@@ -197,6 +270,8 @@ def _parse_fields(text: str, unit: str) -> _Accumulator:
             raise _BadFormat
     if not fields:
         raise _BadFormat
+    if get_style().interval == "sql_standard" and _is_negative_throughout([word for _, word in fields]):
+        fields = [(kind, word if kind == "word" or word[0] == "-" else "-" + word) for kind, word in fields]
     total = _Accumulator()
     seen: set[str] = set()
     ago = False
@@ -233,6 +308,11 @@ def _parse_fields(text: str, unit: str) -> _Accumulator:
     if ago:
         total.months, total.days, total.microseconds = -total.months, -total.days, -total.microseconds
     return total
+
+
+def _is_negative_throughout(words: list[str]) -> bool:
+    """Whether the first field has the only sign, a minus, which in SQL is that of the whole interval."""
+    return words[0][0] == "-" and all(word[0] not in "+-" for word in words[1:])
 
 
 def _joins_date(word: str, following: str) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from decimal import MAX_PREC, Context, Decimal
+from json.encoder import encode_basestring
 from typing import Any
 
 from gpudb.errors import SqlError
@@ -29,16 +31,38 @@ def parse_jsonb(text: str) -> str:
 
 def format_jsonb(value: object) -> str:
     """Formats a value of `json.loads` (numbers as Decimal) as jsonb's output function does."""
+    kind = type(value)
+    if kind is str:
+        return quote_string(value)  # type: ignore[arg-type]
+    if kind is Decimal:
+        return _format_number(value)  # type: ignore[arg-type]
     if isinstance(value, dict):
-        keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
-        return "{" + ", ".join(f"{_quote_string(key)}: {format_jsonb(value[key])}" for key in keys) + "}"
+        return "{" + ", ".join([f"{quote_string(key)}: {format_jsonb(value[key])}" for key in sort_keys(value)]) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(format_jsonb(item) for item in value) + "]"
+        return "[" + ", ".join(map(format_jsonb, value)) + "]"
+    if value is None:
+        return "null"
+    if value is True or value is False:
+        return "true" if value else "false"
     if isinstance(value, str):
-        return _quote_string(value)
-    if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "null"}[value]
+        return quote_string(value)
     return format_numeric(value if isinstance(value, Decimal) else Decimal(str(value)))
+
+
+def sort_keys(keys: Iterable[str]) -> list[str]:
+    """Returns an object's keys in jsonb's order: by length in bytes, then by bytes, whose order characters have too."""
+    found = sorted(keys)
+    found.sort(key=len if all(map(str.isascii, found)) else _count_bytes)
+    return found
+
+
+def _count_bytes(text: str) -> int:
+    return len(text.encode())
+
+
+def _format_number(value: Decimal) -> str:
+    text = str(value)
+    return text if text[0] != "-" and "E" not in text else format_numeric(value)
 
 
 def normalize_jsonb(text: str) -> str:
@@ -56,23 +80,23 @@ def _normalize(value: Any) -> Any:
     return value
 
 
-def _quote_string(text: str) -> str:
+def quote_string(text: str) -> str:
+    r"""Returns a string of JSON; 22P05 for one with `\u0000`."""
     if "\0" in text:
         detail = r"\u0000 cannot be converted to text."
         raise SqlError.of("untranslatable_character", "unsupported Unicode escape sequence", detail=detail)
-    return json.dumps(text, ensure_ascii=False)
+    return encode_basestring(text)
 
 
 def _parse(text: str, *, unescaped: bool) -> object:
-    decoder = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal, parse_constant=_reject_constant)
     try:
-        value, end = decoder.raw_decode(text, _skip_whitespace(text, 0))
+        value, end = _STRICT_DECODER.raw_decode(text, _skip_whitespace(text, 0))
     except RecursionError:
         message = "stack depth limit exceeded"
         raise SqlError.of("statement_too_complex", message) from None
     except ValueError:
         raise find_json_error(text, unescaped=unescaped) from None
-    if _skip_whitespace(text, end) != len(text) or (unescaped and _has_lone_surrogates(value)):
+    if _skip_whitespace(text, end) != len(text) or (unescaped and "\\u" in text and _has_lone_surrogates(value)):
         raise find_json_error(text, unescaped=unescaped)
     return value
 
@@ -84,6 +108,9 @@ def _skip_whitespace(text: str, at: int) -> int:
 
 def _reject_constant(name: str) -> object:
     raise ValueError(name)  # JSON has neither NaN nor infinities
+
+
+_STRICT_DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal, parse_constant=_reject_constant)
 
 
 def _has_lone_surrogates(value: object) -> bool:

@@ -53,12 +53,12 @@ def to_numpy(value: Value) -> Matrix:
 
     0A000 for a sparse one, XX001 for bytes that are no matrix.
     """
-    data = _as_bytes(value)
+    data = as_bytes(value)
     dtype, layout, rows, columns = read_header(data)
     if layout != DENSE:
         raise SqlError.of("feature_not_supported", "a sparse matrix has no dense elements", hint=_DENSE_HINT)
     if len(data) < HEADER + rows * columns * dtype.itemsize:
-        raise _damaged()
+        raise damaged_error()
     elements = data[HEADER : HEADER + rows * columns * dtype.itemsize].view(dtype).reshape(rows, columns)
     elements.flags.writeable = False
     return elements
@@ -118,9 +118,9 @@ def check_size(rows: int, columns: int, width: int) -> None:
 
 def read_header(value: Value) -> tuple[np.dtype[Any], int, int, int]:
     """Returns element type, layout, rows and columns; XX001 for bytes that are no matrix."""
-    data = _as_bytes(value)
+    data = as_bytes(value)
     if len(data) < HEADER or data[0] != _VERSION or int(data[1]) not in _DTYPES or data[2] not in (DENSE, SPARSE):
-        raise _damaged()
+        raise damaged_error()
     rows, columns = data[8:16].view("<i4").tolist()
     return _DTYPES[int(data[1])], int(data[2]), rows, columns
 
@@ -146,11 +146,13 @@ def _padding(elements: Matrix) -> int:
     return -elements.nbytes % 8
 
 
-def _as_bytes(value: Value) -> npt.NDArray[np.uint8]:
+def as_bytes(value: Value) -> npt.NDArray[np.uint8]:
+    """Returns the bytes of a value as an array."""
     return value if isinstance(value, np.ndarray) else np.frombuffer(value, np.uint8)
 
 
-def _damaged() -> SqlError:
+def damaged_error() -> SqlError:
+    """Returns XX001."""
     return SqlError.of("data_corrupted", "a value of type matrix is damaged")
 
 
@@ -172,11 +174,6 @@ def iterate_values(column: pa.Array) -> Iterator[npt.NDArray[np.uint8] | None]:
         bounds = np.frombuffer(column.buffers()[1], kind)[column.offset : column.offset + size + 1].tolist()
     for at, is_valid in enumerate(valid):
         yield data[bounds[at] : bounds[at + 1]] if is_valid else None
-
-
-def read_column(column: pa.Array) -> list[Matrix | None]:
-    """Returns the dense matrices of a column as views; None is NULL."""
-    return [None if value is None else to_numpy(value) for value in iterate_values(column)]
 
 
 def build_column(matrices: Sequence[Matrix | None]) -> pa.BinaryArray:

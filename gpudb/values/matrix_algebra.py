@@ -46,16 +46,18 @@ def shape_error(message: str) -> SqlError:
     return SqlError.of("array_subscript_error", message)
 
 
-def _spell(matrix: Matrix) -> str:
+def spell(matrix: Any) -> str:
+    """Returns a matrix's shape in words."""
     return f"{matrix.shape[0]} x {matrix.shape[1]}"
 
 
 def _check_same_shape(one: Matrix, other: Matrix, what: str) -> None:
     if one.shape != other.shape:
-        raise shape_error(f"{what} of matrices of {_spell(one)} and {_spell(other)} is not defined")
+        raise shape_error(f"{what} of matrices of {spell(one)} and {spell(other)} is not defined")
 
 
-def _out_of_range(dtype: np.dtype[Any]) -> NumericOutOfRange:
+def out_of_range(dtype: np.dtype[Any]) -> NumericOutOfRange:
+    """Returns 22003."""
     names = {"int4": "integer", "int8": "bigint", "float4": "real", "float8": "double precision"}
     return NumericOutOfRange(f"an element is out of range for type {names[get_element_type(dtype)]}")
 
@@ -63,7 +65,7 @@ def _out_of_range(dtype: np.dtype[Any]) -> NumericOutOfRange:
 def _check_overflow(result: Matrix, *sources: Matrix) -> Matrix:
     """Raises 22003 where finite elements gave an infinite one."""
     if result.dtype.kind == "f" and np.isinf(result).any() and not any(np.isinf(each).any() for each in sources):
-        raise _out_of_range(result.dtype)
+        raise out_of_range(result.dtype)
     return result
 
 
@@ -78,11 +80,11 @@ def convert(matrix: npt.NDArray[Any], dtype: np.dtype[Any]) -> Matrix:
         if matrix.dtype.kind == "f":
             rounded = np.rint(matrix.astype(_FLOAT8))
             if not ((rounded >= float(limits.min)) & (rounded < -float(limits.min))).all():
-                raise _out_of_range(dtype)
+                raise out_of_range(dtype)
             whole: Matrix = rounded.astype(dtype)
             return whole
         if dtype == _INT4 and (matrix.min() < limits.min or matrix.max() > limits.max):
-            raise _out_of_range(dtype)
+            raise out_of_range(dtype)
         return matrix.astype(dtype)
 
 
@@ -104,7 +106,7 @@ def combine(operation: str, one: Matrix, other: Matrix) -> Matrix:
         return convert(exact, _INT4)
     estimate = compute(one.astype(_FLOAT8), other.astype(_FLOAT8))
     if (np.abs(estimate - exact.astype(_FLOAT8)) > _EXACT_FLOAT).any():  # int64 wraps by 2⁶⁴
-        raise _out_of_range(_INT8)
+        raise out_of_range(_INT8)
     return exact
 
 
@@ -119,7 +121,7 @@ def scale(matrix: Matrix, factor: float) -> Matrix:
 def negate(matrix: Matrix) -> Matrix:
     """Returns a matrix with the sign of all elements changed; 22003 for the least integer."""
     if matrix.dtype.kind == "i" and matrix.min() == np.iinfo(matrix.dtype).min:
-        raise _out_of_range(matrix.dtype)
+        raise out_of_range(matrix.dtype)
     return -matrix
 
 
@@ -140,7 +142,7 @@ def multiply(one: Matrix, other: Matrix, poll: Poll = no_poll) -> Matrix:
     rows, inner = one.shape
     columns = other.shape[1]
     if inner != other.shape[0]:
-        raise shape_error(f"the product of matrices of {_spell(one)} and {_spell(other)} is not defined")
+        raise shape_error(f"the product of matrices of {spell(one)} and {spell(other)} is not defined")
     dtype = common_type(one.dtype, other.dtype)
     dtype = _INT8 if dtype.kind == "i" else dtype
     check_size(rows, columns, dtype.itemsize)
@@ -174,14 +176,14 @@ def _multiply_integers(one: Matrix, other: Matrix, poll: Poll) -> Matrix:
         np.abs(estimate, out=estimate)
         doubtful = np.flatnonzero((estimate + error >= _INT64_END).any(axis=1))
         if (estimate - error >= _INT64_END).any() or not overflow.products_fit(one[doubtful], other, poll):
-            raise _out_of_range(_INT8)
+            raise out_of_range(_INT8)
     return _multiply_rows(one, other, poll)
 
 
 # ---- systems of equations
 
 
-def _compute_apart(work: Callable[[], Any], operations: float, poll: Poll) -> Any:
+def compute_apart(work: Callable[[], Any], operations: float, poll: Poll) -> Any:
     """Runs long work in a thread, and polls until it is done; a thread whose statement has ended is left to finish."""
     if operations < _SMALL_OPERATIONS:
         return work()
@@ -208,7 +210,7 @@ def _compute_apart(work: Callable[[], Any], operations: float, poll: Poll) -> An
 
 def _require_square(matrix: Matrix, what: str) -> int:
     if matrix.shape[0] != matrix.shape[1]:
-        raise shape_error(f"{what} of a matrix of {_spell(matrix)} is not defined: it is not square")
+        raise shape_error(f"{what} of a matrix of {spell(matrix)} is not defined: it is not square")
     return int(matrix.shape[0])
 
 
@@ -223,7 +225,7 @@ def solve(matrix: Matrix, right: Matrix, poll: Poll = no_poll) -> Matrix:
     """Returns x with matrix * x = right; 22023 for a matrix that is singular to double precision."""
     size = _require_square(matrix, "the solution")
     if right.shape[0] != size:
-        raise shape_error(f"a matrix of {_spell(matrix)} has no solution for a right side of {_spell(right)}")
+        raise shape_error(f"a matrix of {spell(matrix)} has no solution for a right side of {spell(right)}")
     check_size(size, right.shape[1] + 2, _FLOAT8.itemsize)
     coefficients = matrix.astype(_FLOAT8)
     # Two more right sides, after Higham, estimate the norm of the inverse from below
@@ -232,7 +234,7 @@ def solve(matrix: Matrix, right: Matrix, poll: Poll = no_poll) -> Matrix:
     sides = np.column_stack([right.astype(_FLOAT8, copy=False), waves, np.ones(size)])
     try:
         with np.errstate(all="ignore"):
-            found = _compute_apart(
+            found = compute_apart(
                 lambda: np.linalg.solve(coefficients, sides), size**2 * (size / 3 + sides.shape[1]), poll
             )
             estimates = np.abs(found[:, -2:]).sum(axis=0) / np.abs(sides[:, -2:]).sum(axis=0)
@@ -257,7 +259,7 @@ def determinant(matrix: Matrix, poll: Poll = no_poll) -> float:
     size = _require_square(matrix, "the determinant")
     elements = matrix.astype(_FLOAT8)
     with np.errstate(all="ignore"):
-        found = float(_compute_apart(lambda: np.linalg.det(elements), size**3 / 3, poll))
+        found = float(compute_apart(lambda: np.linalg.det(elements), size**3 / 3, poll))
     if np.isinf(found) and np.isfinite(elements).all():
         raise NumericOutOfRange("value out of range: overflow")
     return found
@@ -300,7 +302,7 @@ def _measure(elements: Matrix, kind: str, poll: Poll) -> float:
     if kind == "fro":
         return float(np.ldexp(np.linalg.norm(scaled), exponent))
     operations = 4.0 * elements.size * min(elements.shape)
-    return float(np.ldexp(_compute_apart(lambda: np.linalg.norm(scaled, 2), operations, poll), exponent))
+    return float(np.ldexp(compute_apart(lambda: np.linalg.norm(scaled, 2), operations, poll), exponent))
 
 
 # ---- rows and columns
@@ -318,7 +320,7 @@ def summarize(matrix: Matrix, axis: int, *, mean: bool) -> Matrix:
     if matrix.dtype.kind == "f":
         return _check_overflow(found, matrix)
     if np.abs(found).max() >= _INT64_END / 2 and not overflow.sums_fit(matrix, axis):
-        raise _out_of_range(_INT8)
+        raise out_of_range(_INT8)
     exact: Matrix = matrix.sum(axis=axis, dtype=_INT8, keepdims=True)
     return exact
 
@@ -330,7 +332,7 @@ def bind(matrices: Sequence[Matrix], axis: int) -> Matrix:
     for each in matrices[1:]:
         if each.shape[1 - axis] != first.shape[1 - axis]:
             what = "below" if axis == 0 else "beside"
-            raise shape_error(f"a matrix of {_spell(each)} does not fit {what} one of {_spell(first)}")
+            raise shape_error(f"a matrix of {spell(each)} does not fit {what} one of {spell(first)}")
         dtype = common_type(dtype, each.dtype)
     total = sum(each.shape[axis] for each in matrices)
     check_size(total, first.shape[1 - axis], dtype.itemsize)
@@ -359,5 +361,5 @@ def select(matrix: Matrix, rows: tuple[int, int], columns: tuple[int, int]) -> M
     """Returns rows and columns from a first to a last one, counted from 1; 2202E outside the matrix."""
     for (first, last), size, what in zip((rows, columns), matrix.shape, ("rows", "columns"), strict=True):
         if not 1 <= first <= last <= size:
-            raise shape_error(f"{what} {first} to {last} are not within a matrix of {_spell(matrix)}")
+            raise shape_error(f"{what} {first} to {last} are not within a matrix of {spell(matrix)}")
     return matrix[rows[0] - 1 : rows[1], columns[0] - 1 : columns[1]]

@@ -27,7 +27,14 @@ from gpudb.values.matrix import (
     from_numpy,
     get_element_type,
     iterate_values,
-    to_numpy,
+)
+from gpudb.values.sparse_matrix import (
+    encode_sparse_binary,
+    format_sparse,
+    is_sparse,
+    parse_sparse,
+    parse_sparse_binary,
+    read_matrix,
 )
 
 _TYPED = re.compile(r"(int4|int8|float4|float8)\s*=\s*")
@@ -36,6 +43,8 @@ _BLANKS = " \t\n\r\v\f"
 _ROW_ENDS = r"\}[ \t\n\r\v\f]*,[ \t\n\r\v\f]*\{"
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _MAX_TEXT = 2**31 - 1
+_SPARSE_START = 32
+"""Characters among which a sparse matrix says so."""
 _HEAD = struct.Struct("!Iii")
 
 
@@ -45,6 +54,8 @@ def parse_matrix(text: str) -> bytes:
     22P02 for other text, ragged rows and no elements, 22003 for numbers out of range, 22004 for NULL, 54000 beyond
     1 GiB.
     """
+    if "sparse" in text[:_SPARSE_START] and (sparse := parse_sparse(text)) is not None:
+        return sparse
     body = text.strip(_BLANKS)
     name = _DEFAULT
     if (typed := _TYPED.match(body)) is not None:
@@ -112,9 +123,11 @@ def format_matrix_column(column: pa.Array) -> pa.StringArray:
     values = list(iterate_values(column))
     texts: list[str | None] = [None] * len(values)
     groups: dict[str, list[int]] = {}
-    matrices = [None if value is None else to_numpy(value) for value in values]
+    matrices = [None if value is None else read_matrix(value) for value in values]
     for at, matrix in enumerate(matrices):
-        if matrix is not None:
+        if matrix is not None and is_sparse(matrix):
+            texts[at] = format_sparse(matrix)
+        elif matrix is not None:
             groups.setdefault(get_element_type(matrix.dtype), []).append(at)
     for name, places in groups.items():
         written = _format_group(name, [matrix for at in places if (matrix := matrices[at]) is not None])
@@ -145,6 +158,8 @@ def _join(words: pa.Array, lengths: npt.NDArray[np.int64], separator: str) -> pa
 
 def parse_matrix_binary(data: bytes) -> bytes:
     """Reads a matrix from its binary form; 22P03 for other bytes."""
+    if (sparse := parse_sparse_binary(data)) is not None:
+        return sparse
     if len(data) < _HEAD.size:
         raise _incorrect("insufficient data left in message")
     oid, rows, columns = _HEAD.unpack_from(data)
@@ -166,11 +181,13 @@ def _incorrect(message: str) -> SqlError:
 def encode_matrix_column(column: pa.Array) -> pa.BinaryArray:
     """Returns the binary form of a column's values; NULL stays NULL."""
     return pa.array(
-        [None if value is None else encode_matrix(to_numpy(value)) for value in iterate_values(column)], pa.binary()
+        [None if value is None else encode_matrix(read_matrix(value)) for value in iterate_values(column)], pa.binary()
     )
 
 
-def encode_matrix(matrix: Matrix) -> bytes:
+def encode_matrix(matrix: Any) -> bytes:
     """Returns the binary form of a matrix."""
+    if is_sparse(matrix):
+        return encode_sparse_binary(matrix)
     head = _HEAD.pack(SqlType(get_element_type(matrix.dtype)).oid, *matrix.shape)
-    return head + matrix.astype(matrix.dtype.newbyteorder(">")).tobytes()
+    return b"".join((head, matrix.astype(matrix.dtype.newbyteorder(">")).tobytes()))

@@ -19,9 +19,9 @@ from gpudb.values.matrix import (
     check_shape,
     check_size,
     iterate_values,
-    read_column,
     read_header,
 )
+from gpudb.values.sparse_matrix import read_dense
 
 
 def get_offsets(column: pa.Array) -> npt.NDArray[np.int64]:
@@ -81,6 +81,11 @@ def from_lists(column: pa.Array) -> pa.Array:
             raise null_element()
         found.append(as_elements(numbers[start:end].reshape(rows, columns)))
     return build_column(found)
+
+
+def read_column(column: pa.Array) -> list[Matrix | None]:
+    """Returns the matrices of a column, dense ones as views; None is NULL. 54000 for a sparse one too large for it."""
+    return [None if value is None else read_dense(value) for value in iterate_values(column)]
 
 
 def to_lists(column: pa.Array, dtype: np.dtype[Any]) -> pa.ListArray:

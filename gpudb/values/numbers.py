@@ -10,9 +10,18 @@ import re
 import struct
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from gpudb.errors import FeatureNotSupported, InvalidText, NumericOutOfRange, SqlError
+from gpudb.errors import NUMERIC_OVERFLOW, InvalidText, NumericOutOfRange, SqlError, numeric_overflow
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.types.facts import INTEGER_LIMITS
+from gpudb.values.wide_numerics import (
+    INFINITY,
+    MOST_DECIMALS,
+    NAN,
+    NEGATIVE_INFINITY,
+    apply_modifier,
+    describe_field_overflow,
+    normalize,
+)
 
 SPACE = " \t\n\r\v\f"
 
@@ -64,7 +73,8 @@ def parse_oid(type_: SqlType, text: str) -> int:
     return value % (1 << 32)
 
 
-def _parse_integer_literal(type_: SqlType, text: str) -> int:
+def _parse_integer_literal(type_: SqlType, text: str, most: int | None = 70) -> int:
+    """Reads an integer in any notation; one of more than `most` digits is some number beyond all types."""
     match = _INTEGER.fullmatch(text.strip(SPACE))
     if match is None or not text.isascii():
         raise InvalidText(f'invalid input syntax for type {type_.plain}: "{text}"')
@@ -75,7 +85,10 @@ def _parse_integer_literal(type_: SqlType, text: str) -> int:
             continue
         part = part.replace("_", "").lstrip("0") or "0"
         # longer than any type: the value itself no longer matters
-        value = int(part, base) if len(part) <= 70 else 1 << 300
+        if base == 10 and most is None:
+            value = int(Decimal(part))  # which has no limit of digits
+        else:
+            value = int(part, base) if most is None or len(part) <= most else 1 << 300
     return -value if sign == "-" else value
 
 
@@ -109,14 +122,44 @@ def parse_float(type_: SqlType, text: str) -> float:
 def parse_numeric(type_: SqlType, text: str) -> Decimal:
     """Parses an exact decimal with its written scale, or rounded half away from zero to the type's scale.
 
-    22P02 for invalid text; 22003 if it exceeds the type or 38 digits; 0A000 for NaN and the infinities.
+    22P02 for invalid text; 22003 if it exceeds the type, or 128 bits unless the type is wide.
     """
+    if type_.wide:
+        return parse_wide_numeric(type_, text)
     word = text.strip(SPACE)
-    if word.lower().lstrip("+-") in _NOT_FINITE and len(word) - len(word.lstrip("+-")) <= 1:
-        raise FeatureNotSupported(f'numeric value "{word}" is not supported', hint="Use double precision.")
+    if _read_special(word) is not None:
+        raise numeric_overflow(finite=False)
+    return fit_numeric(type_, _read_finite(word, text))
+
+
+def parse_wide_numeric(type_: SqlType, text: str) -> Decimal:
+    """Parses a numeric of any size, NaN or an infinity, rounded to the type's scale; 22P02, 22003."""
+    word = text.strip(SPACE)
+    special = _read_special(word)
+    if special is not None:
+        return apply_modifier(special, type_)
+    value = _read_finite(word, text)
+    if int(value.as_tuple().exponent) < -MOST_DECIMALS:
+        raise NumericOutOfRange(NUMERIC_OVERFLOW)
+    return apply_modifier(normalize(value), type_)
+
+
+def _read_special(word: str) -> Decimal | None:
+    return _SPECIAL.get(word.lower())
+
+
+_SPECIAL = {
+    "nan": NAN,
+    **dict.fromkeys(("inf", "+inf", "infinity", "+infinity"), INFINITY),
+    **dict.fromkeys(("-inf", "-infinity"), NEGATIVE_INFINITY),
+}
+
+
+def _read_finite(word: str, text: str) -> Decimal:
+    """Reads a decimal or integer; 22P02, or 22003 beyond PostgreSQL's limits."""
     if re.match("[+-]?0[xXoObB]", word):
         try:
-            return fit_numeric(type_, Decimal(_parse_integer_literal(type_, text)))
+            return Decimal(_parse_integer_literal(SqlType("int8"), text, most=None))
         except InvalidText:
             raise InvalidText(f'invalid input syntax for type numeric: "{text}"') from None
     if not _NUMERIC.fullmatch(word):
@@ -126,19 +169,22 @@ def parse_numeric(type_: SqlType, text: str) -> Decimal:
         if mantissa.strip("+-0.") and not exponent.startswith("-"):
             raise NumericOutOfRange("value overflows numeric format")
         exponent = exponent[:6]
-    value = Decimal(mantissa + ("e" + exponent if exponent else ""))
-    return fit_numeric(type_, value)
+    return Decimal(mantissa + ("e" + exponent if exponent else ""))
 
 
 def fit_numeric(type_: SqlType, value: Decimal) -> Decimal:
-    """Returns the value rounded to the numeric type; 22003 beyond its precision or 38 digits."""
+    """Returns the value rounded to the numeric type; 22003 beyond its precision, or 128 bits unless it is wide."""
+    if type_.wide:
+        return apply_modifier(normalize(value), type_)
+    if not value.is_finite():
+        raise numeric_overflow(finite=False)
     exponent = int(value.as_tuple().exponent)
     if exponent > 0 or (not value and exponent < -MAX_DIGITS):
         if value and value.adjusted() >= MAX_DIGITS:
             raise _overflow_error()
         value = value.quantize(Decimal(1), context=_EXACT)
     if not value:
-        value = abs(value)  # numeric has no negative zero
+        value = value.copy_abs()  # numeric has no negative zero
     if type_.is_carried:
         integer_digits = max(value.adjusted() + 1, 0)
         scale = -int(value.as_tuple().exponent)
@@ -158,13 +204,7 @@ def fit_numeric(type_: SqlType, value: Decimal) -> Decimal:
         if type_.modifier == -1:
             raise _overflow_error()
         raise NumericOutOfRange("numeric field overflow", detail=describe_field_overflow(precision, scale))
-    return value if value else abs(value)
-
-
-def describe_field_overflow(precision: int, scale: int) -> str:
-    """Returns the error detail for a value that numeric(precision, scale) cannot represent."""
-    limit = f"10^{precision - scale}" if precision - scale else "1"
-    return f"A field with precision {precision}, scale {scale} must round to an absolute value less than {limit}."
+    return value if value else value.copy_abs()
 
 
 def _count_significant_digits(value: Decimal) -> int:
@@ -234,4 +274,4 @@ def format_numeric(value: Decimal) -> str:
     """Formats a numeric in plain notation with all its decimals."""
     if not value.is_finite():
         return "NaN" if value.is_nan() else "Infinity" if value > 0 else "-Infinity"
-    return f"{value:f}" if value else f"{abs(value):f}"
+    return f"{value:f}" if value else f"{value.copy_abs():f}"

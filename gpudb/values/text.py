@@ -11,6 +11,8 @@
 | money | int: cents |
 | vector | tuple of float |
 | matrix | bytes, see `matrix` |
+| halfvec, sparsevec | bytes, see `half_vectors`, `sparse_vectors` |
+| geometric types | bytes, see `geometry` |
 | timetz | an aware time; or a string, see `timetz` |
 | interval | Interval |
 | int4range, int8range, numrange, daterange, tsrange, tstzrange | Range |
@@ -28,14 +30,26 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from gpudb.errors import FeatureNotSupported, InvalidText, SqlError
+from gpudb.text_search.queries import parse_query
+from gpudb.text_search.vectors import parse_vector as parse_document
 from gpudb.types import SqlType
+from gpudb.types.facts import GEOMETRIC
 from gpudb.values import calendar, zones
 from gpudb.values.array import format_array, parse_array
 from gpudb.values.bit_strings import parse_bits
 from gpudb.values.bytes import parse_bytea, parse_uuid
-from gpudb.values.datetimes import format_timestamptz, parse_date, parse_time, parse_timestamp, round_microseconds
+from gpudb.values.datetime_style import get_style
+from gpudb.values.datetimes import (
+    format_date,
+    format_timestamp,
+    parse_date,
+    parse_time,
+    parse_timestamp,
+    round_microseconds,
+)
+from gpudb.values.half_vectors import format_half_vector, parse_half_vector
 from gpudb.values.inet import parse_macaddr, parse_macaddr8, parse_network
-from gpudb.values.interval import Interval, parse_interval
+from gpudb.values.interval import Interval, format_in_style, parse_interval
 from gpudb.values.json import parse_json, parse_jsonb
 from gpudb.values.matrix_forms import format_matrix, parse_matrix
 from gpudb.values.money import format_money, parse_money
@@ -53,6 +67,8 @@ from gpudb.values.numbers import (
 )
 from gpudb.values.range import Range, format_range, parse_range
 from gpudb.values.record import format_record, split_record
+from gpudb.values.sparse_vectors import format_sparse_vector, parse_sparse_vector
+from gpudb.values.tid import format_tid, parse_tid
 from gpudb.values.timetz import format_timetz, parse_timetz, timetz_to_key
 from gpudb.values.vectors import parse_vector
 
@@ -71,7 +87,7 @@ def parse_text(type_: SqlType, text: str, zone: str = "UTC", now: dt.datetime | 
     """
     element = type_.element
     if element is not None:
-        return parse_array(text, lambda item: parse_text(element, item, zone, now))
+        return parse_array(text, lambda item: parse_text(element, item, zone, now), type_.delimiter)
     if type_.fields:
         items = zip(type_.fields, split_record(text, len(type_.fields)), strict=True)
         return tuple(None if field is None else parse_text(item, field, zone, now) for (_, item), field in items)
@@ -129,6 +145,21 @@ def _parse_vector(type_: SqlType, text: str) -> list[int]:
     return [parse_integer(SqlType("int8"), word) for word in text.strip(SPACE).split()]
 
 
+def _parse_geometry(type_: SqlType, text: str) -> bytes:
+    from gpudb.values.geometry.texts import parse_geometry  # imported late: rarely needed
+
+    return parse_geometry(type_.name, text)
+
+
+def _make_geometry_format(name: str) -> Callable[[bytes], str]:
+    def formatted(value: bytes) -> str:
+        from gpudb.values.geometry.texts import format_geometry
+
+        return format_geometry(name, value)
+
+    return formatted
+
+
 _PARSERS: dict[str, Callable[[SqlType, str], object]] = {
     "bool": lambda _, text: parse_bool(text),
     "int2": parse_integer,
@@ -140,6 +171,7 @@ _PARSERS: dict[str, Callable[[SqlType, str], object]] = {
     "oid": parse_oid,
     "xid": parse_oid,
     "cid": parse_oid,
+    "tid": lambda _, text: parse_tid(text),
     "text": lambda _, text: text,
     "varchar": _fit_text,
     "bpchar": _fit_text,
@@ -157,11 +189,16 @@ _PARSERS: dict[str, Callable[[SqlType, str], object]] = {
     "json": lambda _, text: parse_json(text),
     "jsonb": lambda _, text: parse_jsonb(text),
     "jsonpath": lambda _, text: _parse_jsonpath(text),
+    "tsvector": lambda _, text: parse_document(text),
+    "tsquery": lambda _, text: parse_query(text),
     "matrix": lambda _, text: parse_matrix(text),
     "interval": _parse_fitted_interval,
     "int2vector": _parse_vector,
     "oidvector": _parse_vector,
     "vector": parse_vector,
+    "halfvec": parse_half_vector,
+    "sparsevec": parse_sparse_vector,
+    **dict.fromkeys(GEOMETRIC, _parse_geometry),
 }
 
 
@@ -169,6 +206,17 @@ def _parse_jsonpath(text: str) -> str:
     from gpudb.values.jsonpath import parse_jsonpath  # imported late: rarely needed, slow to import
 
     return parse_jsonpath(text)
+
+
+_OF_BYTES: dict[str, Callable[[bytes], str]] = {
+    "matrix": format_matrix,
+    "halfvec": format_half_vector,
+    "sparsevec": format_sparse_vector,
+    **{name: _make_geometry_format(name) for name in GEOMETRIC},
+}
+"""How types are printed whose values are bytes."""
+_INTEGER_FORMATS: dict[str, Callable[[int], str]] = {"money": format_money, "tid": format_tid}
+"""How types are printed that integers stand for."""
 
 
 def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
@@ -180,31 +228,32 @@ def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
         pairs = zip(type_.fields, value, strict=True)
         return format_record([None if field is None else format_text(item, field, zone) for (_, item), field in pairs])
     if element is not None and isinstance(value, list):
-        return format_array(value, lambda item: format_text(element, item, zone))
+        return format_array(value, lambda item: format_text(element, item, zone), type_.delimiter)
     match value:
         case bool():
             return "t" if value else "f"
         case int():
-            return format_money(value) if type_.name == "money" else str(value)
+            formatter = _INTEGER_FORMATS.get(type_.name, str)
+            return formatter(value)
         case float():
             return format_float4(value) if type_.name == "float4" else format_float8(value)
         case Decimal():
             return format_numeric(value)
-        case bytes() if type_.name == "matrix":
-            return format_matrix(value)
+        case bytes() if (form := _OF_BYTES.get(type_.name)) is not None:
+            return form(value)
         case bytes():
             return "\\x" + value.hex()
         case dt.datetime():
-            if value.tzinfo is not None:
-                return format_timestamptz(value, zones.parse_session_zone(zone))
-            return calendar.format_timestamp(calendar.microseconds_from_timestamp(value))
+            return format_timestamp(value, None if value.tzinfo is None else zones.parse_session_zone(zone))
         case dt.date():
-            return calendar.format_date(calendar.days_from_date(value))
+            return format_date(value)
         case dt.time() if type_.name == "timetz":
             return format_timetz(timetz_to_key(value))
         case dt.time():
             return calendar.format_time(calendar.microseconds_from_time(value))
-        case Interval() | uuid.UUID():
+        case Interval():
+            return format_in_style(value.months, value.days, value.microseconds, get_style().interval)
+        case uuid.UUID():
             return str(value)
         case Range():
             subtype = type_.subtype or SqlType("text")
@@ -218,7 +267,7 @@ def format_text(type_: SqlType, value: object, zone: str = "UTC") -> str:
     if type_.padded_length is not None:
         return text.ljust(type_.padded_length)
     if type_.name == "timestamptz":
-        return format_timestamptz(text, zones.parse_session_zone(zone))
+        return format_timestamp(text, zones.parse_session_zone(zone))
     if type_.name == "timestamp":
-        return calendar.format_timestamp(calendar.microseconds_from_timestamp(text))
-    return calendar.format_date(calendar.days_from_date(text)) if type_.name == "date" else text
+        return format_timestamp(text)
+    return format_date(text) if type_.name == "date" else text

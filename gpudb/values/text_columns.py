@@ -17,33 +17,38 @@ import pyarrow.compute as pc
 
 from gpudb.errors import SqlError
 from gpudb.types import SqlType
+from gpudb.types.facts import GEOMETRIC
 from gpudb.values import datetime_columns
 from gpudb.values.arrow_columns import round_decimals
+from gpudb.values.datetime_style import get_style
 from gpudb.values.float_columns import format_float_column
+from gpudb.values.half_vectors import from_half_column
 from gpudb.values.inet import format_network_column
-from gpudb.values.interval import format_interval
+from gpudb.values.interval_columns import format_interval_column
 from gpudb.values.matrix_forms import format_matrix_column
 from gpudb.values.money import format_money_column
 from gpudb.values.numbers import format_numeric
 from gpudb.values.range_columns import format_range_column, propagate_nulls
 from gpudb.values.record_columns import format_record_column
+from gpudb.values.sparse_vectors import format_sparse_vector
+from gpudb.values.tid import format_tid_column
 from gpudb.values.timetz import format_timetz_column
+from gpudb.values.wide_numerics import format_column
 
 Resolve = Callable[[str, int], str]
 """Returns the displayed name of (`regclass`, OID)."""
 
 _PLAIN_SCALE = 6  # Arrow writes decimals below 1e-6 in scientific notation
-_NEVER_QUOTED = frozenset("bool int2 int4 int8 oid float4 float8 numeric time timetz uuid".split())
+_NEVER_QUOTED = frozenset("bool int2 int4 int8 oid float4 float8 numeric time timetz uuid box".split())
 _NEEDS_QUOTES = r'[ \t\n\r\v\f{},"\\]|^$|^[nN][uU][lL][lL]$'
 _HEX = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), dtype="<u2")
 _EXACT = Context(prec=100)
-_INTERVAL = np.dtype([("months", "<i4"), ("days", "<i4"), ("nanoseconds", "<i8")])
 
 
 def format_text_column(
     type_: SqlType, column: pa.Array, zone: str = "UTC", resolve: Resolve | None = None
 ) -> pa.StringArray:
-    """Formats the column's values as PostgreSQL does.
+    """Formats the column's values as PostgreSQL does, moments and intervals in the context's style.
 
     `zone` is the session's TimeZone. reg* types are OIDs in the column: `resolve` names them, without it they
     stay numbers. Text longer than 2 GiB in one column is 54000: pass shorter slices.
@@ -64,10 +69,20 @@ def format_text_column(
         return format_network_column(type_, column)
     if type_.name == "money":
         return format_money_column(column)
+    if type_.name == "tid":
+        return format_tid_column(column)
     if type_.name == "timetz":
         return format_timetz_column(column)
     if type_.name == "matrix":
         return format_matrix_column(column)
+    if type_.name in GEOMETRIC:
+        from gpudb.values.geometry.texts import format_geometry_column  # imported late: rarely needed
+
+        return format_geometry_column(type_.name, column)
+    if type_.name == "halfvec":
+        return _format_vectors(from_half_column(column))
+    if type_.name == "sparsevec":
+        return pa.array([None if key is None else format_sparse_vector(key) for key in column.to_pylist()], pa.string())
     if pa.types.is_struct(arrow_type):
         if type_.fields:
             return format_record_column(
@@ -77,7 +92,7 @@ def format_text_column(
             return format_range_column(
                 type_, propagate_nulls(type_, column), lambda item, bounds: format_text_column(item, bounds, zone)
             )
-        return _format_carried_numerics(column)
+        return format_column(column) if type_.wide else _format_carried_numerics(column)
     if pa.types.is_floating(arrow_type):
         return format_float_column(column)
     if pa.types.is_boolean(arrow_type):
@@ -94,7 +109,7 @@ def format_text_column(
     if pa.types.is_binary(arrow_type) or pa.types.is_large_binary(arrow_type):
         return _format_bytea(column)
     if arrow_type == pa.month_day_nano_interval():
-        return _format_intervals(column)
+        return format_interval_column(column, get_style().interval)
     if type_.name.startswith("reg") and pa.types.is_integer(arrow_type):
         return _format_object_names(type_.name, column, resolve)
     text = cast_to_string(column)
@@ -200,19 +215,6 @@ def get_validity(column: pa.Array) -> pa.Buffer | None:
     return None if column.null_count == 0 else pc.is_valid(column).buffers()[1]
 
 
-def split_intervals(column: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.void]]:
-    """Returns the months, days and nanoseconds of an interval column, as a structured array."""
-    return np.frombuffer(column.buffers()[1], _INTERVAL)[column.offset : column.offset + len(column)]
-
-
-def _format_intervals(column: pa.Array) -> pa.StringArray:
-    valid = pc.is_valid(column).to_pylist()
-    parts = split_intervals(column).tolist() if len(column) else []
-    return pa.array(
-        [format_interval(m, d, n // 1000) if ok else None for (m, d, n), ok in zip(parts, valid)], pa.string()
-    )
-
-
 def _format_object_names(name: str, column: pa.Array, resolve: Resolve | None) -> pa.StringArray:
     encoded = column.dictionary_encode()
     names = [
@@ -233,12 +235,12 @@ def _format_lists(
         if type_.name not in _NEVER_QUOTED:
             text = _quote_items(text)
     vector = type_.name in ("int2vector", "oidvector")
-    joined = pc.binary_join(replace_items(column, pc.fill_null(text, "NULL")), " " if vector else ",")
+    joined = pc.binary_join(replace_items(column, pc.fill_null(text, "NULL")), " " if vector else type_.delimiter)
     enclosed = joined if vector else pc.binary_join_element_wise("{", joined, "}", "")
     if outermost and has_nested_arrays(type_, items):
         # PostgreSQL has no array of empty arrays: it is an empty array
         enclosed = pc.if_else(
-            pc.match_substring_regex(enclosed, r"^[{},]*$"), pc.if_else(pc.is_valid(enclosed), "{}", None), enclosed
+            pc.match_substring_regex(enclosed, r"^[{},;]*$"), pc.if_else(pc.is_valid(enclosed), "{}", None), enclosed
         )
     return enclosed
 

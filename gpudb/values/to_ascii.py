@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
 
 from gpudb.errors import FeatureNotSupported, SqlError
 
@@ -46,14 +47,14 @@ def to_ascii(text: str, encoding: str) -> str:
     name = _get_encoding_by_number(int(encoding[1:])) if encoding.startswith("#") else _get_encoding_by_name(encoding)
     if name not in _TABLES:
         raise FeatureNotSupported(f"encoding conversion from {name} to ASCII not supported")
+    return text if text.isascii() else text.encode().translate(_replacements(name)).decode()
+
+
+@cache
+def _replacements(name: str) -> bytes:
+    """Returns what replaces each byte in an encoding."""
     first, table = _TABLES[name]
-
-    def replace(byte: int) -> str:
-        if byte < 128:
-            return chr(byte)
-        return table[byte - first] if byte >= first else " "
-
-    return "".join(map(replace, text.encode()))
+    return bytes(range(128)) + b" " * (first - 128) + table.encode()
 
 
 def _get_encoding_by_number(number: int) -> str:
@@ -62,6 +63,7 @@ def _get_encoding_by_number(number: int) -> str:
     return _ENCODINGS[number]
 
 
+@lru_cache(maxsize=64)
 def _get_encoding_by_name(name: str) -> str:
     plain = re.sub("[^a-z0-9]", "", name.lower())
     known = {re.sub("[^a-z0-9]", "", encoding.lower()): encoding for encoding in _ENCODINGS} | _ALIASES

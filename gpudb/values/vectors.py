@@ -1,7 +1,8 @@
 """Vectors (pgvector's type `vector`): lists of 1 to 16000 finite single-precision numbers; text and binary forms.
 
 A column of vectors is an Arrow list of float32 without NULLs inside. Minus zero becomes zero, so that equal vectors
-have equal bytes. Messages and SQLSTATEs are pgvector's.
+have equal bytes. Messages and SQLSTATEs are pgvector's. `values.half_vectors` reads its texts by the same functions,
+which take the type or its name.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ from gpudb.values.numbers import SPACE
 MAX_DIMENSIONS = 16_000
 Floats = npt.NDArray[np.float32]
 
-_ITEM = re.compile(
-    r"[+-]?(?:0x[\da-f]+\.?[\da-f]*(?:p[+-]?\d+)?|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)\s*",
+HALF = "halfvec"
+"""The type of vectors of half precision."""
+NUMBER = re.compile(
+    r"[+-]?(?:0x[\da-f]+\.?[\da-f]*(?:p[+-]?\d+)?|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)",
     re.IGNORECASE | re.ASCII,
 )
+"""What strtof reads of a text."""
 _PLAIN = re.compile(r"[-+0-9.eE, ]+", re.ASCII)
 _HEADER = struct.Struct(">hh")
 
@@ -35,21 +39,20 @@ def data_exception(message: str) -> SqlError:
     return SqlError.of("data_exception", message)
 
 
-def check_dimensions(count: int) -> None:
+def check_dimensions(count: int, name: str = "vector", most: int = MAX_DIMENSIONS) -> None:
     """Raises 22000 for a vector without dimensions, 54000 for one of too many."""
     if count < 1:
-        raise data_exception("vector must have at least 1 dimension")
-    if count > MAX_DIMENSIONS:
-        message = f"vector cannot have more than {MAX_DIMENSIONS} dimensions"
-        raise SqlError.of("program_limit_exceeded", message)
+        raise data_exception(f"{name} must have at least 1 dimension")
+    if count > most:
+        raise SqlError.of("program_limit_exceeded", f"{name} cannot have more than {most} dimensions")
 
 
-def check_finite(numbers: npt.NDArray[Any]) -> None:
+def check_finite(numbers: npt.NDArray[Any], name: str = "vector") -> None:
     """Raises 22000 for NaN and infinities."""
     if np.isfinite(numbers).all():
         return
     first = numbers[~np.isfinite(numbers)][0]
-    raise data_exception("NaN not allowed in vector" if np.isnan(first) else "infinite value not allowed in vector")
+    raise data_exception(f"{'NaN' if np.isnan(first) else 'infinite value'} not allowed in {name}")
 
 
 def fit_dimensions(type_: SqlType, count: int) -> None:
@@ -60,13 +63,19 @@ def fit_dimensions(type_: SqlType, count: int) -> None:
 
 def parse_vector(type_: SqlType, text: str) -> tuple[float, ...]:
     """Parses `[1,2,3]`; 22P02, 22003 for a number out of range, 22000 and 54000 as above."""
+    return tuple(parse_numbers(type_, text).tolist())
+
+
+def parse_numbers(type_: SqlType, text: str) -> Floats:
+    """Parses the text of a vector, or of a halfvec, whose numbers fit its half precision; errors as above."""
     body = text.strip(SPACE)
     numbers = _parse_plain(body) if _PLAIN.fullmatch(body[1:-1]) and body[:1] == "[" and body[-1:] == "]" else None
-    values = _parse_items(text) if numbers is None else numbers
-    check_dimensions(len(values))
-    check_finite(values)
-    fit_dimensions(type_, len(values))
-    return tuple((values + np.float32(0)).tolist())
+    if numbers is None or not _fits(type_.name, numbers):
+        numbers = _parse_items(type_.name, text)
+    check_dimensions(len(numbers), type_.name)
+    check_finite(numbers, type_.name)
+    fit_dimensions(type_, len(numbers))
+    return np.asarray(numbers + np.float32(0))
 
 
 def _parse_plain(body: str) -> Floats | None:
@@ -79,27 +88,37 @@ def _parse_plain(body: str) -> Floats | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def _parse_items(text: str) -> Floats:
+def _fits(name: str, numbers: Floats) -> bool:
+    """Returns whether finite numbers stay finite in a type's precision."""
+    if name != HALF:
+        return True
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(numbers.astype(np.float16)).all())
+
+
+def _parse_items(name: str, text: str) -> Floats:
     """Parses a vector number by number, as strtof reads them."""
-    wrong = f'invalid input syntax for type vector: "{text}"'
+    wrong = f'invalid input syntax for type {name}: "{text}"'
     body = text.lstrip(SPACE)
     if body[:1] != "[":
         raise InvalidText(wrong, detail='Vector contents must start with "[".')
     body = body[1:].lstrip(SPACE)
     if body[:1] == "]":
-        raise data_exception("vector must have at least 1 dimension")
+        raise data_exception(f"{name} must have at least 1 dimension")
     values: list[float] = []
     at = 0
     while True:
         while body[at : at + 1] and body[at] in SPACE:
             at += 1
-        match = _ITEM.match(body, at)
+        match = NUMBER.match(body, at)
         if match is None:
             raise InvalidText(wrong)
         if len(values) == MAX_DIMENSIONS:
-            check_dimensions(MAX_DIMENSIONS + 1)
-        values.append(_parse_number(match[0].strip(SPACE)))
+            check_dimensions(MAX_DIMENSIONS + 1, name)
+        values.append(parse_number(name, match[0]))
         at = match.end()
+        while body[at : at + 1] and body[at] in SPACE:
+            at += 1
         mark = body[at : at + 1]
         at += 1
         if mark == "]":
@@ -111,15 +130,17 @@ def _parse_items(text: str) -> Floats:
     return np.array(values, np.float32)
 
 
-def _parse_number(word: str) -> float:
+def parse_number(name: str, word: str) -> float:
+    """Returns a number of single precision that NUMBER matches; 22003 beyond the precision of the type of a name."""
     is_hex = "x" in word.lower()
     try:
         value = float.fromhex(word) if is_hex else float(word)
         single = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
-        raise NumericOutOfRange(f'"{word}" is out of range for type vector') from None
-    if np.isinf(single) and "inf" not in word.lower():
-        raise NumericOutOfRange(f'"{word}" is out of range for type vector')
+        raise NumericOutOfRange(f'"{word}" is out of range for type {name}') from None
+    is_infinite = np.isinf(single) or (not _fits(name, np.array([single], np.float32)) and not np.isnan(single))
+    if is_infinite and "inf" not in word.lower():
+        raise NumericOutOfRange(f'"{word}" is out of range for type {name}')
     return float(single)
 
 
@@ -174,12 +195,12 @@ def check_column(type_: SqlType, column: pa.ListArray) -> pa.ListArray:
     lengths, missing = measure(column), get_missing(column)
     present = lengths[~missing]
     if len(present):
-        check_dimensions(int(present.min()))
-        check_dimensions(int(present.max()))
+        check_dimensions(int(present.min()), type_.name)
+        check_dimensions(int(present.max()), type_.name)
     if type_.modifier != -1 and (other := present[present != type_.modifier]).size:
         fit_dimensions(type_, int(other[0]))
     numbers = flatten(column)
-    check_finite(numbers)
+    check_finite(numbers, type_.name)
     return build_column(lengths, numbers + np.float32(0), missing)
 
 
@@ -188,7 +209,7 @@ def parse_vector_column(type_: SqlType, texts: pa.StringArray) -> pa.ListArray:
     found = parse_plain_column(type_, texts)
     if found is not None:
         return found
-    values = [None if text is None else parse_vector(type_, text) for text in texts.to_pylist()]
+    values = [None if text is None else parse_numbers(type_, text) for text in texts.to_pylist()]
     return pa.array(values, pa.list_(pa.float32()))
 
 
@@ -202,7 +223,7 @@ def parse_plain_column(type_: SqlType, texts: pa.StringArray) -> pa.ListArray | 
     try:
         numbers = pc.cast(pc.utf8_trim(words.flatten(), " "), pa.float32())
         lists = build_column(measure(words), numbers.to_numpy(zero_copy_only=False), get_missing(texts))
-        return check_column(type_, lists)
+        return check_column(type_, lists) if _fits(type_.name, flatten(lists)) else None
     except (pa.ArrowInvalid, SqlError):
         return None
 

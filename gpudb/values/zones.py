@@ -86,8 +86,10 @@ class AbbreviationZone(dt.tzinfo):
         """See `datetime.tzinfo`: unknown."""
 
 
-def fixed_offset_zone(seconds: int) -> Zone:
-    """Returns the zone of a constant offset."""
+def fixed_offset_zone(seconds: int, abbreviation: str | None = None) -> Zone:
+    """Returns the zone of a constant offset, with an abbreviation if it has one."""
+    if abbreviation is not None:
+        return dt.timezone(dt.timedelta(seconds=seconds), abbreviation)
     return dt.UTC if seconds == 0 else dt.timezone(dt.timedelta(seconds=seconds))
 
 
@@ -101,7 +103,8 @@ def find_zone(name: str) -> Zone | None:
         hours, minutes, seconds = (int(part or 0) for part in posix.group(4, 5, 6))
         offset = hours * 3600 + minutes * 60 + seconds
         if offset <= 167 * 3600 and abs(offset) < 86_400:
-            return fixed_offset_zone(offset if posix.group(3) == "-" else -offset)
+            name = posix.group(1) or posix.group(2).upper()
+            return fixed_offset_zone(offset if posix.group(3) == "-" else -offset, name)
     return None
 
 
@@ -125,7 +128,7 @@ def parse_session_zone(name: str) -> Zone:
     """Returns the zone of `SET TimeZone`: a name, an abbreviation or hours east of Greenwich; 22023 otherwise."""
     word = name.strip()
     if (hours := _parse_hours(word)) is not None:
-        return fixed_offset_zone(hours)
+        return fixed_offset_zone(hours, name_session_zone(word)[1:].partition(">")[0])
     if (match := _ENGINE_OFFSET.fullmatch(word)) is not None:
         seconds = int(match[2]) * 3600 + int(match[3]) * 60
         return fixed_offset_zone(-seconds if match[1] == "-" else seconds)
@@ -134,7 +137,7 @@ def parse_session_zone(name: str) -> Zone:
     if (abbreviated := get_abbreviations().get(word.lower())) is not None:
         return abbreviated
     if _WESTWARD.fullmatch(word) is not None:
-        return parse_zone(word)
+        return fixed_offset_zone(get_offset(parse_zone(word), 0), "")
     raise SqlError.of("invalid_parameter_value", f'invalid value for parameter "TimeZone": "{name}"')
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+
+from gpudb.values.vector_keys import HALF_PRECISION, SINGLE
 
 Metric = Literal["l2", "ip", "cosine", "l1", "hamming", "jaccard"]
 BIT_METRICS = frozenset({"hamming", "jaccard"})
@@ -27,12 +31,16 @@ PARAMETERS: Mapping[str, Mapping[str, Bounds]] = {
 
 @dataclass(frozen=True)
 class IndexDefinition:
-    """An index of vectors of `dimensions` numbers, or bits; `options` are the storage parameters that were given."""
+    """An index of vectors of `dimensions` numbers, or bits; `options` are the storage parameters that were given.
+
+    Numbers of `half` vectors are of half precision.
+    """
 
     method: str
     metric: Metric
     dimensions: int
     options: tuple[tuple[str, int], ...] = ()
+    half: bool = field(default=False, repr=False)
 
     def get(self, name: str) -> int:
         """Returns a storage parameter."""
@@ -48,10 +56,16 @@ class IndexDefinition:
         """Whether it indexes bit strings."""
         return self.metric in BIT_METRICS
 
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """NumPy's type of the numbers of vectors."""
+        return HALF_PRECISION if self.half else SINGLE
+
     @cached_property
     def digest(self) -> str:
         """Names the definition among all."""
-        return hashlib.blake2b(repr(self).encode(), digest_size=8).hexdigest()
+        named = repr(self) + " half" * self.half
+        return hashlib.blake2b(named.encode(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Equal vectors of an index: a graph has each vector once, since one of thousands of equal ones falls apart.
 
-The nearest neighbours of such a vector are its equals alone, and no edge leads from them to other vectors.
+The nearest neighbours of such a vector are its equals alone, and no edge leads from them to other vectors. By cosine
+vectors of one direction are equal, whatever their lengths.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from gpudb.vector_indexes.rows import Matrix, Numbers
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
+_STEPS = np.float32(1 << 20)
+"""Steps of a number of a unit vector: numbers of one direction differ by a few 2^-24, by which lengths are rounded."""
 _EMPTY = np.zeros(0, np.int64)
 
 
@@ -57,7 +60,9 @@ class EqualRows:
 class EqualRowsReader:
     """Passes on the first row of each vector of batches, and keeps which rows have the same (`found`, at the end)."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, directions: bool = False) -> None:
+        """`directions` takes vectors of one direction for equal; none is of zeros then."""
+        self._directions = directions
         self._firsts: dict[bytes, int] = {}
         self._others: dict[int, list[int]] = {}
 
@@ -65,7 +70,11 @@ class EqualRowsReader:
         """Yields batches without the rows whose vector was there before."""
         for numbers, matrix in batches:
             kept = np.ones(len(numbers), bool)
-            for place, (number, row) in enumerate(zip(numbers.tolist(), np.ascontiguousarray(matrix), strict=True)):
+            compared = matrix
+            if self._directions:
+                compared = round_directions(np, matrix / np.linalg.norm(matrix, axis=1, keepdims=True))
+            rows = np.ascontiguousarray(compared)
+            for place, (number, row) in enumerate(zip(numbers.tolist(), rows, strict=True)):
                 first = self._firsts.setdefault(hashlib.blake2b(row, digest_size=16).digest(), number)
                 if first != number:
                     kept[place] = False
@@ -78,6 +87,14 @@ class EqualRowsReader:
         groups = [(first, *self._others[first]) for first in sorted(self._others)]
         starts = np.cumsum([0, *map(len, groups)], dtype=np.int64)
         return EqualRows(np.array([each for group in groups for each in group], np.int64), starts)
+
+
+def round_directions(arrays: Any, units: Any) -> Any:
+    """Returns unit vectors, as float32, such that nearly all of one direction have the same numbers.
+
+    `arrays` is CuPy or NumPy. Others, on two sides of a step, stay apart: that costs little where thousands are equal.
+    """
+    return arrays.rint(units.astype(np.float32, copy=False) * _STEPS) + np.float32(0)
 
 
 def find_distinct(arrays: Any, matrix: Any) -> tuple[Any, EqualRows]:

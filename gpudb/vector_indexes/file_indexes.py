@@ -43,7 +43,7 @@ def explain_lack(definition: IndexDefinition) -> str | None:
         return f"{definition.method} indexes of {definition.metric} distances are not supported."
     needed, package = ("usearch", "usearch") if definition.is_graph else ("sklearn", "scikit-learn")
     if find_spec(needed) is None:
-        return f"This needs {package}, which gpudb[analytics] installs."
+        return f"This needs {package}, which gpudb-sql[analytics] installs."
     return None
 
 

@@ -30,11 +30,11 @@ def make_graph(batches: Iterable[tuple[Numbers, Matrix]], definition: IndexDefin
     index = load_library("usearch.index").Index(
         ndim=definition.dimensions,
         metric=METRICS[definition.metric],
-        dtype="b1" if definition.of_bits else "f32",
+        dtype="b1" if definition.of_bits else "f16" if definition.half else "f32",
         connectivity=degree,
         expansion_add=breadth,
     )
-    reader = EqualRowsReader()
+    reader = EqualRowsReader(directions=definition.metric == "cosine")
     for numbers, matrix in reader.read(batches):
         # usearch holds the interpreter while it adds
         for start in range(0, len(numbers), _TOGETHER):

@@ -44,7 +44,7 @@ def make_lists(batches: Iterable[tuple[Numbers, Matrix]], definition: IndexDefin
     places = np.concatenate(nearest) if nearest else np.zeros(0, np.int64)
     order = np.argsort(places, kind="stable")
     starts = np.searchsorted(places[order], np.arange(len(centres) + 1)).astype(np.int64)
-    ordered = np.ascontiguousarray(matrix[order])
+    ordered = np.ascontiguousarray(matrix[order], _held_type(definition))
     values = pa.FixedSizeBinaryArray.from_buffers(
         pa.binary(max(1, ordered.itemsize * width)), len(ordered), [None, pa.py_buffer(ordered)]
     )
@@ -91,8 +91,7 @@ class Lists:
         self._centres = np.frombuffer(metadata[b"centres"], np.float32).reshape(-1, definition.dimensions)
         self._starts = np.frombuffer(metadata[b"starts"], np.int64)
         self._numbers = np.asarray(batch.column(0).to_numpy())
-        kind: Any = np.uint8 if definition.of_bits else np.float32
-        held = np.frombuffer(batch.column(1).buffers()[1] or b"", kind)
+        held = np.frombuffer(batch.column(1).buffers()[1] or b"", _held_type(definition))
         self.rows = len(self._numbers)
         self.bytes = batch.nbytes
         self._matrix: Matrix = held[: self.rows * (held.size // max(1, self.rows))].reshape(self.rows, -1)
@@ -101,6 +100,10 @@ class Lists:
     def open(cls, path: str, definition: IndexDefinition) -> Lists:
         """Opens a file that `build` has written."""
         return cls(pa.memory_map(path), definition)
+
+    def _read(self, places: Numbers) -> Matrix:
+        rows = self._matrix[places]
+        return rows.astype(np.float32) if self._definition.half else rows
 
     def search(self, query: Matrix, count: int, breadth: int) -> Found:
         """Returns the nearest rows to one vector of those in the nearest `breadth` lists.
@@ -116,11 +119,16 @@ class Lists:
             order = np.argsort(_distances_to(point, self._centres)[0])
         runs = [np.arange(self._starts[each], self._starts[each + 1]) for each in np.sort(order[:breadth])]
         places = np.concatenate(runs)
-        distances = np.asarray(_MEASURES[self._definition.metric](self._matrix[places], query), np.float64)
+        distances = np.asarray(_MEASURES[self._definition.metric](self._read(places), query), np.float64)
         if len(places) <= count:
             return Found(self._numbers[places], distances, is_whole=True)
         nearest = np.argpartition(distances, count - 1)[:count]
         return Found(self._numbers[places[nearest]], distances[nearest], is_whole=False)
+
+
+def _held_type(definition: IndexDefinition) -> np.dtype[Any]:
+    """Returns the type of the numbers, or of eight bits each, that lists hold."""
+    return np.dtype(np.uint8) if definition.of_bits else definition.precision
 
 
 def _bits(rows: Matrix) -> Any:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gpudb.values.half_vectors import split_halves
 from gpudb.vector_indexes.definition import IndexDefinition
 
 Matrix = npt.NDArray[Any]
@@ -61,7 +62,9 @@ def read_vectors(path: str, field_id: int, definition: IndexDefinition) -> Itera
 
 
 def to_matrix(column: pa.Array, definition: IndexDefinition) -> Matrix:
-    """Returns a column without NULLs as a matrix: of lists of float, or of texts of 0 and 1."""
+    """Returns a column without NULLs as a matrix: of lists of float, of bytes of halves, or of texts of 0 and 1."""
+    if definition.half:
+        return split_halves(column)[1].astype(np.float32).reshape(-1, definition.dimensions)
     if not definition.of_bits:
         flat = np.asarray(column.flatten().to_numpy(zero_copy_only=False)).astype(np.float32, copy=False)
         return flat.reshape(-1, definition.dimensions)

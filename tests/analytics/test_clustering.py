@@ -151,4 +151,4 @@ def test_without_a_library_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     backend.load_estimators.cache_clear()
     with pytest.raises(SqlError) as caught:
         clustering.dbscan(np.ones((3, 1)), 1.0)
-    assert (caught.value.sqlstate, caught.value.hint) == ("0A000", "Install gpudb[analytics].")
+    assert (caught.value.sqlstate, caught.value.hint) == ("0A000", "Install gpudb-sql[analytics].")

@@ -65,7 +65,7 @@ def test_errors_are_at_hand() -> None:
 
 def test_without_pandas_or_psycopg_it_says_what_to_install(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"gpudb\[pandas\]"):
+    with pytest.raises(ImportError, match=r"gpudb-sql\[pandas\]"):
         db.sql("SELECT 1").pandas()
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(GpudbError) as caught:
@@ -86,12 +86,26 @@ def test_nothing_runs_before_rows_are_asked_for(any_db: Connection) -> None:
     assert any_db.sql("SELECT 1").fetchall() == [(1,)]
 
 
-def test_a_statement_that_changes_something_is_no_relation(db: Connection) -> None:
-    for text in ("CREATE TABLE t (a int)", "INSERT INTO t VALUES (1)", "SELECT 1; SELECT 2", "", "SELECT 1 INTO t"):
+def test_sql_of_a_statement_that_is_no_query_runs_it_once(any_db: Connection) -> None:
+    done = any_db.sql("CREATE TEMPORARY TABLE once (a int)")
+    assert (str(done), len(done), done.columns, done.fetchall()) == ("CREATE TABLE", 0, (), [])
+    assert done._repr_html_() is None
+    assert str(any_db.sql("INSERT INTO once VALUES ($1), ($2)", [1, 2])) == "INSERT 0 2"
+    changed = any_db.sql("WITH x AS (INSERT INTO once VALUES (3) RETURNING a) SELECT a, a * 2 AS b FROM x")
+    returned = any_db.sql("UPDATE once SET a = a + 10 RETURNING a")
+    for _ in range(2):
+        assert (changed.columns, changed.fetchone(), list(changed), len(changed)) == (("a", "b"), (3, 6), [(3, 6)], 1)
+        assert sorted(returned.arrow()["a"].to_pylist()) == [11, 12, 13]
+        assert "11" in str(returned)
+        assert "<table" in (returned._repr_html_() or "")
+    assert any_db.sql("SELECT count(*), sum(a) FROM once").fetchall() == [(3, 36)]
+    assert any_db.sql("SET work_mem = '1MB'; SHOW work_mem").fetchall() == [("1MB",)]
+    for refused in (lambda: returned.filter("a > 1"), lambda: returned.explain()):
         with pytest.raises(GpudbError) as caught:
-            db.sql(text)
-        assert caught.value.sqlstate == "42601"
-        assert "execute" in (caught.value.hint or "")
+            refused()
+        assert caught.value.sqlstate == "0A000"
+    assert any_db.sql("SELECT 7 AS z INTO TEMPORARY kept").fetchall() == []
+    assert any_db.sql("TABLE kept").fetchall() == [(7,)]
 
 
 def test_execute_tells_tags_and_counts(any_db: Connection) -> None:

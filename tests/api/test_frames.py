@@ -43,6 +43,17 @@ def test_a_lazy_frame_and_a_pandas_frame(db: Connection) -> None:
     assert found == [(2, 1.5, dt.datetime(2024, 1, 1)), (3, None, None)]
 
 
+def test_columns_whose_names_differ_in_case_alone(any_db: Connection) -> None:
+    frame = pa.table({"a": [1, 5], "A": [2, 6], "A$2": [3, 7]})
+    relation = any_db.register("cases", frame)
+    assert relation.order('"A"').fetchall() == [(1, 2, 3), (5, 6, 7)]
+    assert any_db.sql('SELECT "A$2", "A" FROM cases WHERE a = 1').fetchall() == [(3, 2)]
+    any_db.execute("CREATE TABLE kept_cases AS SELECT * FROM cases")
+    assert any_db.sql('SELECT sum("A"), sum(a) FROM kept_cases').fetchall() == [(8, 6)]
+    any_db.execute("DROP TABLE kept_cases")
+    any_db.unregister("cases")
+
+
 def test_a_frame_takes_the_place_of_one_of_its_name(any_db: Connection) -> None:
     any_db.register("again", pa.table({"a": [1]}))
     any_db.register("again", pa.table({"b": ["x", ""]}))

@@ -162,14 +162,14 @@ def test_a_histogram_is_counted_by_the_database(any_db: Connection) -> None:
     (same,) = any_db.sql("SELECT 7 AS x").plot.hist("x").to_dict()["datasets"].values()
     assert same == [{"start": 7, "end": 7, "rows": 1}]
     with pytest.raises(GpudbError) as caught:
-        many.plot.scatter(x="n", y="n")
+        many.plot.chart()
     assert caught.value.sqlstate == "54000"
     assert "vegafusion" in (caught.value.hint or "")
 
 
 def test_without_altair_it_says_what_to_install(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(ImportError, match=r"gpudb\[plot\]"):
+    with pytest.raises(ImportError, match=r"gpudb-sql\[plot\]"):
         db.sql("SELECT 1 AS x").plot.bar(x="x", y="x")
 
 

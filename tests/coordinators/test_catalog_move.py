@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from gpudb.config.database import EMBEDDED
 from gpudb.errors import GpudbError
 from gpudb.session.database import Database
+from gpudb.storage import folding
 from gpudb.storage.catalog import copying
 from gpudb.storage.recovery import catalog_move
 from gpudb.storage.recovery.catalog_move import KEPT, move_to_file, move_to_postgres
@@ -93,6 +95,23 @@ def test_a_running_server_keeps_its_catalog(directory: Path, url: str) -> None:
         assert refused.value.sqlstate == "55006"
     finally:
         database.close()
+
+
+def test_commits_that_only_the_log_has_are_folded_first(
+    directory: Path, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folding, "FOLD_SECONDS", 3600.0)
+    monkeypatch.setattr(folding, "QUIET_SECONDS", 3600.0)
+    database = Database(directory)
+    run(database.session("gpudb"), "CREATE TABLE t (a int); INSERT INTO t VALUES (1)")
+    run(database.session("gpudb"), "INSERT INTO t VALUES (2)")
+    left = shutil.copytree(directory, tmp_path / "left", ignore=shutil.ignore_patterns("lock", "spill"))
+    database.close()
+    with pytest.raises(GpudbError, match="in its log that are not folded") as raised:
+        move_to_postgres(left, url)
+    assert raised.value.sqlstate == "55000"
+    Database(left).close()
+    assert move_to_postgres(left, url).tables == 2
 
 
 def test_a_catalog_that_is_in_use_takes_no_other(directory: Path, url: str, tmp_path: Path) -> None:

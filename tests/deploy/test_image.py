@@ -21,6 +21,7 @@ import psycopg
 import pytest
 
 from gpudb.config.program import Settings
+from gpudb.distribution import __version__
 from tests.support.deploy.images import Builder
 from tests.support.deploy.ports import find_port
 from tests.support.deploy.tools import ROOT
@@ -196,7 +197,7 @@ def builder() -> Iterator[Builder]:
 def test_the_image_is_built_and_serves(builder: Builder, tmp_path: Path) -> None:
     builder.build(RECIPE, "cpu")
     assert builder.run("id", "-u").stdout == "10001\n"
-    assert builder.run("gpudb", "--version").stdout == f"gpudb {version('gpudb')}\n"
+    assert builder.run("gpudb", "--version").stdout == f"gpudb {__version__}\n"
     assert builder.run("dask", "worker", "--help").returncode == 0
     assert builder.run("touch", "/opt/gpudb/file").returncode != 0
     assert json.loads(builder.run("cat", "/usr/share/doc/gpudb/sbom.cdx.json").stdout)["components"]

@@ -142,7 +142,7 @@ def test_the_chart_has_copies_of_alerts_and_dashboard(name: str) -> None:
 
 def test_versions_agree() -> None:
     chart = load(CHART / "Chart.yaml")
-    version = re.search(r'^__version__ = "(.*)"', (ROOT / "gpudb" / "__init__.py").read_text(), re.MULTILINE)
+    version = re.search(r'^__version__ = "(.*)"', (ROOT / "gpudb" / "distribution.py").read_text(), re.MULTILINE)
     assert version is not None
     assert chart["appVersion"] == version[1]
     assert f"k8s.io/kubernetes v{KUBERNETES}" in (ROOT / "deploy" / "tools" / "kubernetes" / "go.mod").read_text()

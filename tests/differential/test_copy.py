@@ -34,6 +34,12 @@ class Case:
 _IN = [
     Case("csv", "(id, name) FROM STDIN (FORMAT csv)", b'1,ann\n2,\n3,""\n4,"a,b"\n5,"say ""hi"""\n'),
     Case("csv newline in quotes", "(id, name) FROM STDIN (FORMAT csv)", b'1,"a\nb"\n2,"c\r\nd"\n'),
+    Case("csv mark", "(name) FROM STDIN (FORMAT csv)", "\ufeffa\nb\n\ufeff\ufeffc\n".encode(), "23502"),
+    Case("csv mark as text", "(name, id) FROM STDIN (FORMAT csv)", "\ufeffa,1\nb,2\n\ufeff\ufeffc,3\n".encode()),
+    Case("csv mark in a number", "(id, name) FROM STDIN (FORMAT csv)", "\ufeff1,a\n2,b\n".encode(), "22P02"),
+    Case("csv quoted mark", "(name, id) FROM STDIN (FORMAT csv)", '"\ufeffa",1\n'.encode()),
+    Case("text mark", "(name, id) FROM STDIN", "\ufeffa\t1\nb\t2\n".encode()),
+    Case("text mark in a number", "(id, name) FROM STDIN", "\ufeff1\ta\n".encode(), "22P02"),
     Case("csv crlf", "(id, name) FROM STDIN (FORMAT csv)", b"1,a\r\n2,b\r\n"),
     Case("csv no last newline", "(id, name) FROM STDIN (FORMAT csv)", b"1,a\n2,b"),
     Case("csv empty", "FROM STDIN (FORMAT csv)", b""),

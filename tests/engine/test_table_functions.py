@@ -161,3 +161,37 @@ def test_nearest_neighbors(client: psycopg.Connection) -> None:
     }
     with_nulls = "'SELECT id, x, tip FROM rides', 'SELECT id, x, tip FROM rides WHERE id IN (11, 12)', 1"
     assert fetch(client, f"SELECT point, neighbor FROM gpu_nearest_neighbors({with_nulls})") == [(12, 12)]
+
+
+def test_kmeans_of_a_matrix_in_the_form_of_pg_strom(client: psycopg.Connection) -> None:
+    """Its first column are identities; the answer is that of the function over a query."""
+    matrix = read_matrix(client, "x y day")
+    wanted = cluster_by_hand(matrix, 4, 3).labels_.tolist()
+    of_rows = "(SELECT gpu_kmeans(array_matrix(id, x, y, day), 4, 300, 3) FROM rides)"
+    sql = f"SELECT r.k FROM matrix_unnest({of_rows}) AS r(id int, k int) ORDER BY r.id"
+    assert [number for (number,) in fetch(client, sql)] == wanted
+    sql = f"SELECT k, count(*) FROM matrix_unnest({of_rows}) AS r(id int, k int) GROUP BY k ORDER BY k"
+    assert fetch(client, sql) == list(enumerate(np.bincount(wanted).tolist()))
+    assert fetch(client, "SELECT gpu_kmeans('{{7,1},{9,1}}'::matrix, 1)::text") == [("int8={{7,0},{9,0}}",)]
+    assert fetch(client, "SELECT gpu_kmeans(NULL::matrix, 1), gpu_kmeans('{{7,1}}'::matrix, NULL)") == [(None, None)]
+    assert fetch(client, "SELECT * FROM gpu_kmeans('{{7,1}}'::matrix, 1)") == [("int8={{7,0}}",)]
+
+
+WRONG_MATRICES = {
+    "gpu_kmeans('{{1},{2}}'::matrix, 1)": "22023",
+    "gpu_kmeans('{{1.5,2}}'::matrix, 1)": "22023",
+    "gpu_kmeans('{{1,NaN}}'::matrix, 1)": "22023",
+    "gpu_kmeans('{{Infinity,1}}'::matrix, 1)": "22023",
+    "gpu_kmeans('{{1,2}}'::matrix, 2)": "22023",
+    "gpu_kmeans('{{1,2}}'::matrix, 0)": "22023",
+    "gpu_kmeans('{{1,2}}'::matrix, 1, 0)": "22023",
+    "gpu_kmeans('{{1,2}}'::matrix, 1, 1, -1)": "22023",
+    "gpu_kmeans('SELECT 1', 1)": "0A000",
+}
+
+
+@pytest.mark.parametrize("call", WRONG_MATRICES)
+def test_matrices_without_clusters(client: psycopg.Connection, call: str) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        client.execute(f"SELECT {call}")
+    assert caught.value.sqlstate == WRONG_MATRICES[call]

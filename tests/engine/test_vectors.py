@@ -146,8 +146,8 @@ CASES = {
         (3, 14**0.5, "[0.26726124,0.5345225,0.80178374]", "[2,3]", "111"), (3, 0.0, "[0,0,0]", "[0,0]", "000"),
     ],
     "SELECT v::real[], v::text, v::vector(3) FROM small WHERE id = 1": [([1.0, 2.0, 3.0], "[1,2,3]", "[1,2,3]")],
-    "SELECT l2_distance('[1,2,3]', '[4,5,7]'), inner_product('[1,2]', '[3,4]'), l1_distance('[1]', '[3]'),"
-    " cosine_distance('[1,0]', '[-1,0]'), '[1,2]'::vector <#> '[3,4]'": [(34**0.5, 11.0, 2.0, 2.0, -11.0)],
+    "SELECT l2_distance('[1,2,3]'::vector, '[4,5,7]'), inner_product('[1,2]', '[3,4]'::vector),"
+    " l1_distance('[1]'::vector, '[3]'), cosine_distance('[1,0]'::vector, '[-1,0]'), '[1,2]'::vector <#> '[3,4]'": [(34**0.5, 11.0, 2.0, 2.0, -11.0)],
     "SELECT id, CASE WHEN id = 1 THEN v <-> '[1,2,3]' ELSE v <-> '[0,0,0]' END FROM small WHERE id < 3 ORDER BY id": [
         (1, 0.0), (2, 77**0.5),
     ],

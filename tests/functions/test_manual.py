@@ -195,6 +195,8 @@ def _wide(value: str | None) -> bool:
 
 
 def _cut(value: str) -> str:
+    if not Decimal(value).is_finite():
+        return value
     with localcontext(prec=80):
         return f"{Decimal(value).quantize(Decimal('1e-20'), ROUND_HALF_UP):f}"
 

@@ -40,7 +40,9 @@ def test_a_chart_carries_a_picture(kernel: Kernel) -> None:
     pytest.importorskip("vl_convert")
     chart = "db.sql('SELECT n, n * 2 AS twice FROM frame').plot.line(x='n', y='twice')"
     for source in (chart, f"{chart} | {chart}"):
-        assert kernel.run(source).data("image/svg+xml").startswith("<svg")
+        shown = kernel.run(source)
+        assert shown.data("image/svg+xml").startswith("<svg")
+        assert shown.data("image/png")
     kernel.run("import altair\naltair.renderers.enable('png')")
     assert "image/svg+xml" not in kernel.run(chart).outputs[0]["data"]
     kernel.run("altair.renderers.enable('default')")

@@ -65,6 +65,14 @@ def test_a_result_has_a_name(kernel: Kernel) -> None:
     assert '"--nonsense" is no option' in kernel.run("%%sql --nonsense\nSELECT 1", fails=True).error.evalue
 
 
+def test_a_result_is_a_relation(kernel: Kernel) -> None:
+    kernel.run("%%sql named <<\nSELECT i, i % 3 AS k FROM generate_series(1, 7000) AS g(i)")
+    kernel.run("chart = named.plot.bar(x='k:N', y='sum(i)').to_dict()\n(rows,) = chart['datasets'].values()")
+    assert kernel.run("len(rows), len(named), named.filter('k = 0').fetchone()").data("text/plain") == (
+        "(3, 7000, (3, 0))"
+    )
+
+
 def test_variables_are_parameters(kernel: Kernel) -> None:
     kernel.run("""cab = "'; DROP TABLE rides; --"\nlow = 1\nids = [1, 2]\nn = 3""")
     cell = kernel.run("text = %sql SELECT :cab AS a, :cab || $$:low$$ || ':low' AS b, :low::text AS c -- :nothing")
@@ -196,3 +204,29 @@ def test_connecting(kernel: Kernel, gpudb_server: str, tmp_path: Path) -> None:
     kernel.run("%gpudb --close")
     assert kernel.run("db.table('kept').fetchall()").data("text/plain") == "[(1,), (2,)]"
     assert "is no address" in kernel.run("%gpudb mysql://x", fails=True).error.evalue
+
+
+@pytest.mark.parametrize("where", ["embedded", "server"])
+def test_of_a_large_result_the_first_rows_are_read(kernel: Kernel, gpudb_server: str, where: str) -> None:
+    url = to_url(gpudb_server) if where == "server" else ":memory:"
+    kernel.run(f"other = gpudb.connect({url!r})\n%gpudb other")
+    try:
+        kernel.run("%sql CREATE TEMPORARY TABLE many AS SELECT i FROM generate_series(1, 30000) AS g(i)")
+        kernel.run("%sql CREATE TEMPORARY SEQUENCE counted")
+        html = kernel.run("many = %sql SELECT i FROM many ORDER BY i\nmany").data("text/html")
+        assert "30,000 rows, 1 column; the first 10 rows are shown" in html
+        kernel.run("%sql small << SELECT i FROM many WHERE i < 4")
+        kernel.run("%sql drawn << SELECT nextval('counted') AS n FROM many")
+        kernel.run("%sql DELETE FROM many WHERE i <= 10")
+        assert kernel.run("len(many._kept), many.head(1).fetchone(), len(many.fetchall())").data("text/plain") == (
+            "(10001, (1,), 29990)"
+        )
+        assert kernel.run("small.fetchall()").data("text/plain") == "[(1,), (2,), (3,)]"
+        assert kernel.run("len(drawn), drawn.polars()['n'].sum() == 30000 * 30001 // 2").data("text/plain") == (
+            "(30000, True)"
+        )
+        assert kernel.run("%sql SELECT nextval('counted') AS n").data("text/plain").splitlines()[2].strip() == "30001"
+        kernel.run("%sql returned << DELETE FROM many WHERE i < 20 RETURNING i")
+        assert kernel.run("len(returned), len(returned.fetchall())").data("text/plain") == "(9, 9)"
+    finally:
+        kernel.run("%gpudb --close\nother.close()")

@@ -131,7 +131,7 @@ def test_a_body_copies_to_and_from_files(connection: psycopg.Connection, tmp_pat
     connection.add_notice_handler(lambda each: notices.append(each.message_primary))
     connection.execute(
         "DO $$ DECLARE n int; BEGIN INSERT INTO copied VALUES (1), (2); "
-        f"COPY copied TO '{tmp_path}/a.csv'; COPY copied FROM '{tmp_path}/a.csv'; "
+        f"COPY copied TO '{tmp_path}/a.txt'; COPY copied FROM '{tmp_path}/a.txt'; "
         "GET DIAGNOSTICS n = ROW_COUNT; RAISE NOTICE '%', n; END $$"
     )
     assert notices == ["2"]

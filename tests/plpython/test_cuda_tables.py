@@ -142,4 +142,5 @@ def test_tables_on_a_gpu(engine: str) -> None:
         client.execute("SET statement_timeout = '2s'")
         with pytest.raises(psycopg.errors.QueryCanceled):
             client.execute("SELECT * FROM endless('{1}')")
+        client.execute("RESET statement_timeout")  # the next call starts a process, and its libraries
         assert sorted(client.execute("SELECT value FROM evens('{1,2,4}')").fetchall()) == [(2,), (4,)]

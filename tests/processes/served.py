@@ -6,6 +6,8 @@ import os
 import subprocess
 import time
 
+import numpy as np
+
 from gpudb.errors import SqlError
 from gpudb.processes.serving import ask
 
@@ -40,6 +42,10 @@ def repeat(data: bytes, count: int) -> bytes:
 
 def sum_answers(count: int) -> int:
     return sum(ask(number) for number in range(count))
+
+
+def ask_large(count: int, size: int) -> int:
+    return sum(ask(np.arange(size)) for _ in range(count))
 
 
 def catch_answer() -> str:

@@ -42,11 +42,16 @@ def test_logins_and_their_ends_are_logged(audited: tuple[PgServer, Callable[[], 
         process_id = connection.info.backend_pid
     with connect(server) as connection:
         connection.execute("CREATE ROLE ann LOGIN PASSWORD 'secret'")
+        assert connection.execute("SELECT system_user").fetchone() == (None,)
     with pytest.raises(psycopg.OperationalError):
         connect(server, "ann", password="wrong")
     with pytest.raises(psycopg.OperationalError):
         connect(server, "nobody", password="wrong")
-    connect(server, "ann", password="secret").close()
+    with connect(server, "ann", password="secret") as connection:
+        assert connection.execute("SELECT system_user, upper(SYSTEM_USER)").fetchone() == (
+            "scram-sha-256:ann",
+            "SCRAM-SHA-256:ANN",
+        )
     wait_until(lambda: sum(line["event"] == "disconnect" for line in read()) == 3, "all have left")
     lines = read()
     assert lines[0].items() >= {

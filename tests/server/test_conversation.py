@@ -141,9 +141,9 @@ def test_a_lost_worker_does_not(talk: Talk) -> None:
     assert talk.kinds(query("select 1")) == "TDCZ"
 
 
-def test_function_calls_are_refused(talk: Talk) -> None:
+def test_a_malformed_function_call_is_answered(talk: Talk) -> None:
     answers = talk.say(message("F", b"\0\0\0\1"))
-    assert (error(answers)["C"], answers[-1].kind) == ("0A000", "Z")
+    assert (error(answers)["C"], answers[-1].kind) == ("08P01", "Z")
 
 
 # ---- extended protocol

@@ -28,6 +28,7 @@ def test_statement_timeout(session: Session, name: str) -> None:
     assert error.sqlstate == "57014"
     assert error.message == "canceling statement due to statement timeout"
     assert time.monotonic() - started < IN_TIME_S
+    run(session, "SET statement_timeout = 0")
     assert value(session, "SELECT 1") == 1
 
 
@@ -140,7 +141,7 @@ def test_waiting_for_a_lock_can_be_cancelled_and_timed_out(session: Session, oth
     run(session, "SET lock_timeout = 0; SET statement_timeout = '100ms'")
     assert state(session, "DELETE FROM locked") == "57014"
     run(other, "COMMIT")
-    run(session, "UPDATE locked SET a = a + 10")
+    run(session, "SET statement_timeout = 0; UPDATE locked SET a = a + 10")
     assert value(session, "SELECT a FROM locked") == 12
 
 

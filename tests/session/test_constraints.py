@@ -20,6 +20,7 @@ def tables(session: Session) -> None:
         "DROP TABLE IF EXISTS child, parent CASCADE;"
         "CREATE TABLE parent (id integer PRIMARY KEY, v integer);"
         "CREATE TABLE child (n integer UNIQUE CHECK (n > 0), p integer REFERENCES parent ON DELETE CASCADE);"
+        "CREATE UNIQUE INDEX ON child ((n % 1000)) WHERE n > 1000;"
         "INSERT INTO parent VALUES (1, 1), (2, 2), (3, 3)",
     )
 
@@ -41,6 +42,7 @@ def test_copy_keeps_them(session: Session) -> None:
     assert _copy(session, "3\t1\n-4\t1\n") == "23514"
     assert _copy(session, "5\t1\n2\t1\n") == "23505"
     assert _copy(session, "6\t1\n7\t9\n") == "23503"
+    assert _copy(session, "1008\t1\n2008\t1\n") == "23505"
     assert run(session, "SELECT n FROM child ORDER BY n") == [(1,), (2,)]
 
 
@@ -72,6 +74,7 @@ def test_they_are_there_after_a_restart(tmp_path: Path) -> None:
     run(session, "CREATE TABLE p (id int PRIMARY KEY); INSERT INTO p VALUES (1), (2)")
     run(session, "CREATE TABLE c (a int CONSTRAINT low CHECK (a < 10), b int REFERENCES p ON DELETE CASCADE)")
     run(session, "CREATE UNIQUE INDEX once ON c (a) NULLS NOT DISTINCT; CREATE INDEX more ON c (b DESC)")
+    run(session, "CREATE UNIQUE INDEX twice ON c ((a % 5)) WHERE b > 0")
     run(session, "COMMENT ON CONSTRAINT low ON c IS 'small'; INSERT INTO c VALUES (1, 1), (NULL, 2)")
     before = run(session, "SELECT conname, pg_get_constraintdef(oid), oid FROM pg_constraint ORDER BY oid")
     session.close()
@@ -83,6 +86,7 @@ def test_they_are_there_after_a_restart(tmp_path: Path) -> None:
         assert state(session, "INSERT INTO c VALUES (10, 1)") == "23514"
         assert state(session, "INSERT INTO c VALUES (NULL, 1)") == "23505"
         assert state(session, "INSERT INTO c VALUES (5, 5)") == "23503"
+        assert state(session, "INSERT INTO c VALUES (6, 2)") == "23505"
         assert state(session, "CREATE INDEX more ON c (a)") == "42P07"
         run(session, "DELETE FROM p WHERE id = 2")
         assert run(session, "SELECT a, b FROM c") == [(1, 1)]
@@ -91,17 +95,19 @@ def test_they_are_there_after_a_restart(tmp_path: Path) -> None:
         database.close()
 
 
-def test_a_row_and_what_it_refers_to_cannot_miss_each_other(session: Session, other: Session) -> None:
+def test_a_row_and_what_it_refers_to_wait_for_each_other(session: Session, other: Session) -> None:
     run(session, "BEGIN; INSERT INTO child VALUES (1, 3)")
-    run(other, "DELETE FROM parent WHERE id = 3")
-    assert state(session, "COMMIT") == "23503"
-    run(session, "BEGIN")
+    run(other, "SET lock_timeout = 50")
+    assert state(other, "DELETE FROM parent WHERE id = 3") == "55P03"
+    run(session, "COMMIT")
+    run(other, "DELETE FROM parent WHERE id = 3")  # and the row of the other transaction with it
     assert value(session, "SELECT count(*) FROM child") == 0
-    run(session, "DELETE FROM parent WHERE id = 2")
-    run(other, "INSERT INTO child VALUES (2, 2)")
-    assert state(session, "COMMIT") == "23503"
-    assert run(session, "SELECT n, p FROM child") == [(2, 2)]
-    assert run(session, "SELECT id FROM parent ORDER BY id") == [(1,), (2,)]
+    run(session, "BEGIN; DELETE FROM parent WHERE id = 2")
+    assert state(other, "INSERT INTO child VALUES (2, 2)") == "55P03"
+    run(session, "COMMIT")
+    assert state(other, "INSERT INTO child VALUES (2, 2)") == "23503"
+    assert run(session, "SELECT id FROM parent ORDER BY id") == [(1,)]
+    run(other, "RESET lock_timeout")
 
 
 def test_a_new_check_and_a_new_row_cannot_miss_each_other(session: Session, other: Session) -> None:
@@ -130,3 +136,38 @@ def test_an_error_leaves_nothing_of_any_part(session: Session) -> None:
     assert state(session, many) == "23503"
     assert run(session, "SELECT id FROM parent ORDER BY id") == [(1,), (2,), (3,)]
     assert value(session, "SELECT count(*) FROM child") == 0
+
+
+def test_scalars_are_excluded_once_btree_gist_is_there(session: Session) -> None:
+    table = "CREATE TABLE booked (room int, kind text, d daterange, EXCLUDE USING gist (room WITH =, kind WITH <>, d WITH &&))"
+    assert state(session, table) == "42704"
+    run(session, f"CREATE EXTENSION btree_gist; {table}")
+    run(session, "INSERT INTO booked VALUES (1, 'a', '[2024-01-01,2024-02-01)'), (2, 'a', '[2024-01-01,2024-02-01)')")
+    run(session, "INSERT INTO booked VALUES (1, 'a', '[2024-01-01,2024-02-01)'), (1, 'b', '[2024-02-01,2024-03-01)')")
+    error = fails(session, "INSERT INTO booked VALUES (1, 'c', '[2024-01-31,2024-02-02)')")
+    assert error.sqlstate == "23P01"
+    assert (error.detail or "").startswith(
+        "Key (room, kind, d)=(1, c, [2024-01-31,2024-02-02)) conflicts with existing key"
+    )
+    definition = value(
+        session, "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'booked'::regclass"
+    )
+    assert definition == "EXCLUDE USING gist (room WITH =, kind WITH <>, d WITH &&)"
+
+
+def test_rows_of_later_snapshots_are_excluded_at_commit(session: Session, other: Session) -> None:
+    """A statement of many rows waits for nobody, and finds those that others have committed when it ends."""
+    run(session, "CREATE TABLE spans (r int4range, EXCLUDE USING gist (r WITH &&))")
+    run(session, "BEGIN; INSERT INTO spans SELECT int4range(g * 10, g * 10 + 5) FROM generate_series(1, 2000) AS g")
+    run(other, "INSERT INTO spans VALUES ('[12,14)')")
+    assert state(session, "COMMIT") == "23P01"
+    assert value(other, "SELECT count(*) FROM spans") == 1
+
+
+@pytest.mark.parametrize("kind", ["", "VIRTUAL"])
+def test_virtual_columns_are_refused(session: Session, kind: str) -> None:
+    """A stored column would not be what was asked for."""
+    assert state(session, f"CREATE TABLE virtual (a int, b int GENERATED ALWAYS AS (a + 1) {kind})") == "0A000"
+    run(session, "CREATE TABLE virtual (a int, b int GENERATED ALWAYS AS (a + 1) STORED)")
+    assert state(session, f"ALTER TABLE virtual ADD c int GENERATED ALWAYS AS (a) {kind}") == "0A000"
+    run(session, "DROP TABLE virtual")

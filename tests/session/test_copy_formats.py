@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from psycopg import errors
@@ -48,6 +49,29 @@ def test_a_parquet_file_has_postgresqls_types(client: Connection, tmp_path: Path
     with client.cursor().copy("COPY (SELECT id FROM rows) TO STDOUT (FORMAT parquet)") as copy:
         content = b"".join(map(bytes, copy))
     assert pq.read_table(pa.BufferReader(content)).column("id").to_pylist() == list(range(1, 101))
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.PQ", "rows.arrow", "rows.feather"])
+def test_a_file_s_name_decides_where_no_format_is_given(client: Connection, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    client.execute(f"COPY (SELECT id FROM rows) TO '{path}'")
+    read = pq.read_table if name.lower().endswith(("parquet", "pq")) else pa.feather.read_table
+    assert read(path).column("id").to_pylist() == list(range(1, 101))
+    with pytest.raises(errors.FeatureNotSupported):
+        client.execute(f"COPY rows FROM '{path}'")
+    client.execute(f"COPY (SELECT id FROM rows WHERE id < 3) TO '{path}' (FORMAT text)")
+    assert path.read_text() == "1\n2\n"
+
+
+def test_a_csv_file_in_the_format_text_is_warned_of(client: Connection, tmp_path: Path) -> None:
+    heard: list[str | None] = []
+    client.add_notice_handler(lambda notice: heard.append(notice.sqlstate))
+    for options in ("", " (FORMAT csv)"):
+        client.execute(f"COPY (SELECT id, k FROM rows WHERE id < 3) TO '{tmp_path / 'rows.csv'}'{options}")
+    client.execute(f"COPY (SELECT id, k FROM rows) TO '{tmp_path / 'rows.json'}'")
+    assert heard == ["01000"]
+    assert (tmp_path / "rows.csv").read_text() == "1,1\n2,2\n"
+    assert (tmp_path / "rows.json").read_text().startswith("1\t1\n")
 
 
 def test_lines_of_json_are_postgresqls_objects(client: Connection, oracle: Oracle, tmp_path: Path) -> None:

@@ -160,6 +160,57 @@ def test_types_of_parquet(client: Connection, tmp_path: Path) -> None:
     assert row == (255, Decimal(2**64 - 1), "1969-12-31 23:34:59.999998", [1, None], "x", Decimal("-0.125"))
 
 
+def test_moments_of_nanoseconds(client: Connection, tmp_path: Path) -> None:
+    """They are rounded to microseconds, with a zone as without, on either side of 1970."""
+    moments = [1_500_000_001_501, None, -1_500_000_001_501, 1_499]
+    table = pa.table(
+        {
+            "zoned": pa.array(moments, pa.timestamp("ns", "Europe/Berlin")),
+            "plain": pa.array(moments, pa.timestamp("ns")),
+            "listed": pa.array([[each] for each in moments], pa.list_(pa.timestamp("ns", "UTC"))),
+        }
+    )
+    pq.write_table(table, tmp_path / "a.parquet")
+    pyarrow.feather.write_feather(table, tmp_path / "a.arrow")
+    expected = [
+        ("1970-01-01 00:25:00.000002", True),
+        (None, None),
+        ("1969-12-31 23:34:59.999998", True),
+        ("1970-01-01 00:00:00.000001", True),
+    ]
+    for name in ("a.parquet", "a.arrow"):
+        source = f"'{tmp_path}/{name}'"
+        assert _types(client, f"SELECT * FROM {source}") == [
+            "timestamp with time zone", "timestamp without time zone", "timestamp with time zone[]",
+        ]  # fmt: skip
+        shown = "(zoned AT TIME ZONE 'UTC')::text, zoned = listed[1] AND plain = zoned AT TIME ZONE 'UTC'"
+        assert _rows(client, f"SELECT {shown} FROM {source}") == expected
+        assert _rows(client, f"SELECT count(*), count(zoned) FROM {source}") == [(4, 3)]
+
+
+def test_decimals_of_more_than_38_digits_are_refused(client: Connection, tmp_path: Path) -> None:
+    """They would be read as doubles, or not at all."""
+    values = [Decimal("9007199254740993.0000000001")]
+    for number, wide in enumerate(
+        (pa.array(values, pa.decimal256(50, 10)), pa.array([values], pa.list_(pa.decimal256(50, 10))))
+    ):
+        table = pa.table({"a": [1], "wide": wide})
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+        pyarrow.feather.write_feather(table, tmp_path / f"{number}.arrow")
+        for name in (f"{number}.parquet", f"{number}.arrow"):
+            error = _fail(client, f"SELECT * FROM '{tmp_path}/{name}'")
+            assert (error.sqlstate, '"wide"' in (error.diag.message_primary or "")) == ("0A000", True), name
+
+
+def test_columns_without_values_take_the_type_of_other_files(client: Connection, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": pa.nulls(2), "b": ["x", "y"]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"a": [5], "b": pa.nulls(1)}), tmp_path / "2.parquet")
+    for files in ("[12].parquet", "[21].parquet"):
+        merged = f"SELECT * FROM read_parquet('{tmp_path}/{files}', union_by_name => true) ORDER BY a, b"
+        assert _types(client, merged) == ["bigint", "text"]
+        assert _rows(client, merged) == [(5, None), (None, "x"), (None, "y")]
+
+
 def test_csv_and_json_and_arrow(client: Connection, tmp_path: Path) -> None:
     text = 'id,name,at\n1,"a, b",2024-01-01\n2,,\n3,"",2024-01-02\n'
     (tmp_path / "a.csv").write_text(text, encoding="utf-8")
@@ -286,6 +337,22 @@ def test_errors_name_the_file(client: Connection, tmp_path: Path) -> None:
         assert (error.sqlstate, place in shown) == (state, True), (query, shown)
     with pytest.raises(errors.FeatureNotSupported, match="must be constants"):
         client.execute("SELECT * FROM read_csv(%s)", [str(tmp_path / "late.csv")])
+
+
+def test_columns_whose_names_differ_in_case_alone_are_refused(client: Connection, tmp_path: Path) -> None:
+    (tmp_path / "cases.csv").write_text("a,A\n1,2\n", encoding="utf-8")
+    (tmp_path / "cases.json").write_text('{"a": 1, "A": 2}\n', encoding="utf-8")
+    (tmp_path / "numbered.json").write_text('{"a": 1, "A_1": 2}\n{"a": 3, "A_1": 4}\n', encoding="utf-8")
+    for name in ("cases.csv", "cases.json"):
+        error = _fail(client, f"SELECT * FROM '{tmp_path}/{name}'")
+        assert (error.sqlstate, "differ by the case" in (error.diag.message_primary or "")) == ("0A000", True)
+    client.execute("CREATE EXTENSION IF NOT EXISTS file_fdw; CREATE SERVER cased FOREIGN DATA WRAPPER file_fdw")
+    options = f"OPTIONS (filename '{tmp_path}/cases.csv', format 'csv', header 'true')"
+    client.execute(f'CREATE FOREIGN TABLE cased_rows ("A" int, a int) SERVER cased {options}')
+    error = _fail(client, "SELECT * FROM cased_rows")
+    assert (error.sqlstate, "differ by the case" in (error.diag.message_primary or "")) == ("0A000", True)
+    client.execute("DROP SERVER cased CASCADE")
+    assert _rows(client, f"SELECT a, \"A_1\" FROM '{tmp_path}/numbered.json'") == [(1, 2), (3, 4)]
 
 
 def test_only_some_roles_read_files(client: Connection, connect: Connect, rides: Path) -> None:

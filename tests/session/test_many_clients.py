@@ -41,6 +41,7 @@ def test_sixty_four_clients(tmp_path: Path, rounds: int) -> None:
                         assert connection.execute("SELECT n FROM own").fetchone() == (number,)
                     elif kind == 2:
                         with connection.transaction():
+                            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                             first = connection.execute("SELECT count(*) FROM written").fetchone()
                             assert connection.execute("SELECT count(*) FROM written").fetchone() == first
                     elif kind == 3:

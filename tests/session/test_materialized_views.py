@@ -31,7 +31,7 @@ def test_they_are_there_after_a_restart(tmp_path: Path) -> None:
 def test_a_reader_keeps_its_rows(session: Session, other: Session) -> None:
     run(session, "CREATE TABLE read_base (a int); INSERT INTO read_base VALUES (1)")
     run(session, "CREATE MATERIALIZED VIEW read_view AS SELECT a FROM read_base")
-    run(other, "BEGIN")
+    run(other, "BEGIN ISOLATION LEVEL REPEATABLE READ")
     assert run(other, "SELECT * FROM read_view") == [(1,)]
     run(session, "INSERT INTO read_base VALUES (2); REFRESH MATERIALIZED VIEW read_view")
     assert run(other, "SELECT * FROM read_view") == [(1,)]

@@ -312,7 +312,7 @@ def test_a_missing_library_is_named(session: Session, monkeypatch: pytest.Monkey
     TRAINING_POOL.close()
     error = fails(session, "CREATE MODEL n FROM (SELECT x, y FROM rows) TARGET y FUNCTION q USING lightgbm")
     TRAINING_POOL.close()
-    assert (error.sqlstate, error.hint) == ("0A000", "Install gpudb[analytics].")
+    assert (error.sqlstate, error.hint) == ("0A000", "Install gpudb-sql[analytics].")
 
 
 def test_a_cancel_ends_training(session: Session, other: Session) -> None:

@@ -8,6 +8,8 @@ from gpudb.session.database import Database
 from gpudb.session.session import Session
 from tests.support.sessions import run, state, value
 
+_BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+
 
 @pytest.fixture(autouse=True)
 def table(session: Session) -> None:
@@ -17,16 +19,16 @@ def table(session: Session) -> None:
 
 def test_an_importer_reads_what_the_exporter_reads(database: Database, session: Session, other: Session) -> None:
     """Also after its end, whatever others have committed, dropped and discarded since."""
-    run(session, "BEGIN")
+    run(session, _BEGIN)
     name = value(session, "SELECT pg_export_snapshot()")
     run(other, "INSERT INTO t VALUES (3); DELETE FROM t WHERE a = 1")
     run(other, "DROP TABLE doomed")
     run(other, "VACUUM")
     importer = database.session("gpudb")
-    run(importer, f"BEGIN; SET TRANSACTION SNAPSHOT '{name}'")
+    run(importer, f"{_BEGIN}; SET TRANSACTION SNAPSHOT '{name}'")
     assert run(importer, "SELECT a FROM t ORDER BY a") == [(1,), (2,)]
     run(session, "COMMIT")
-    late = "BEGIN; SET TRANSACTION SNAPSHOT '{}'"
+    late = _BEGIN + "; SET TRANSACTION SNAPSHOT '{}'"
     assert state(other, late.format(name)) == "42704"
     run(other, "ROLLBACK")
     run(other, "VACUUM")
@@ -39,18 +41,18 @@ def test_an_importer_reads_what_the_exporter_reads(database: Database, session: 
 
 def test_an_importer_changes_what_nobody_else_has_changed(session: Session, other: Session) -> None:
     """What the exporter has changed itself is not in its snapshot; a change of changed rows conflicts."""
-    run(session, "BEGIN; INSERT INTO t VALUES (9)")
+    run(session, f"{_BEGIN}; INSERT INTO t VALUES (9)")
     name = value(session, "SELECT pg_export_snapshot()")
-    run(other, f"BEGIN; SET TRANSACTION SNAPSHOT '{name}'")
+    run(other, f"{_BEGIN}; SET TRANSACTION SNAPSHOT '{name}'")
     assert value(other, "SELECT count(*) FROM t") == 2
     run(other, "INSERT INTO t VALUES (4)")
     run(session, "COMMIT")
     run(other, "COMMIT")
     assert run(session, "SELECT a FROM t ORDER BY a") == [(1,), (2,), (4,), (9,)]
-    run(session, "BEGIN")
+    run(session, _BEGIN)
     name = value(session, "SELECT pg_export_snapshot()")
     run(other, "UPDATE t SET a = 5 WHERE a = 1")
-    run(other, f"BEGIN; SET TRANSACTION SNAPSHOT '{name}'")
+    run(other, f"{_BEGIN}; SET TRANSACTION SNAPSHOT '{name}'")
     assert state(other, "UPDATE t SET a = a + 10; COMMIT") == "40001"
     run(other, "ROLLBACK")
     run(session, "ROLLBACK")
@@ -58,7 +60,7 @@ def test_an_importer_changes_what_nobody_else_has_changed(session: Session, othe
 
 def test_an_exported_snapshot_stays_that_of_its_transaction(session: Session, other: Session) -> None:
     """A lock for which it has waited would else let it see what others have committed."""
-    run(session, "BEGIN")
+    run(session, _BEGIN)
     value(session, "SELECT pg_export_snapshot()")
     run(other, "INSERT INTO t VALUES (3)")
     run(session, "SELECT pg_advisory_xact_lock(1)")
@@ -69,18 +71,18 @@ def test_an_exported_snapshot_stays_that_of_its_transaction(session: Session, ot
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
-        ("BEGIN; SELECT 1; SET TRANSACTION SNAPSHOT '{}'", "25001"),
-        ("BEGIN; SAVEPOINT s; SET TRANSACTION SNAPSHOT '{}'", "25001"),
+        (_BEGIN + "; SELECT 1; SET TRANSACTION SNAPSHOT '{}'", "25001"),
+        (_BEGIN + "; SAVEPOINT s; SET TRANSACTION SNAPSHOT '{}'", "25001"),
         ("BEGIN ISOLATION LEVEL READ COMMITTED; SET TRANSACTION SNAPSHOT '{}'", "0A000"),
-        ("BEGIN; SET TRANSACTION SNAPSHOT 'no such'", "22023"),
-        ("BEGIN; SET TRANSACTION SNAPSHOT '00000003-0000001B-1'", "42704"),
-        ("BEGIN; SAVEPOINT s; SELECT pg_export_snapshot()", "25001"),
+        (_BEGIN + "; SET TRANSACTION SNAPSHOT 'no such'", "22023"),
+        (_BEGIN + "; SET TRANSACTION SNAPSHOT '00000003-0000001B-1'", "42704"),
+        (_BEGIN + "; SAVEPOINT s; SELECT pg_export_snapshot()", "25001"),
     ],
 )
 def test_a_snapshot_that_cannot_be_shared_is_refused(
     script: str, expected: str, session: Session, other: Session
 ) -> None:
-    run(session, "BEGIN")
+    run(session, _BEGIN)
     name = value(session, "SELECT pg_export_snapshot()")
     assert state(other, script.format(name)) == expected
     run(other, "ROLLBACK")
@@ -88,21 +90,23 @@ def test_a_snapshot_that_cannot_be_shared_is_refused(
 
 
 def test_a_snapshot_of_another_database_is_refused(database: Database, session: Session) -> None:
-    run(session, "BEGIN")
+    run(session, _BEGIN)
     name = value(session, "SELECT pg_export_snapshot()")
     elsewhere = database.session("gpudb", database="postgres")
-    assert state(elsewhere, f"BEGIN; SET TRANSACTION SNAPSHOT '{name}'") == "0A000"
+    assert state(elsewhere, f"{_BEGIN}; SET TRANSACTION SNAPSHOT '{name}'") == "0A000"
     elsewhere.close()
     run(session, "ROLLBACK")
 
 
 def test_weak_modes_of_lock_table_do_not_exclude_each_other(session: Session, other: Session) -> None:
-    """ACCESS SHARE excludes nothing, SHARE writers alone; NOWAIT does not wait."""
+    """ACCESS SHARE excludes nothing, ROW SHARE and ROW EXCLUSIVE stronger modes alone; NOWAIT does not wait."""
     run(session, "BEGIN; LOCK TABLE t IN ACCESS SHARE MODE")
     run(other, "UPDATE t SET a = 7 WHERE a = 1")
     run(session, "ROLLBACK")
-    run(session, "BEGIN; LOCK TABLE t IN SHARE MODE")
-    run(other, "BEGIN; LOCK TABLE t IN SHARE MODE NOWAIT; ROLLBACK")
+    run(session, "BEGIN; LOCK TABLE t IN ROW SHARE MODE")
+    run(other, "BEGIN; LOCK TABLE t IN ROW EXCLUSIVE MODE NOWAIT; UPDATE t SET a = 8 WHERE a = 7; ROLLBACK")
+    assert state(other, "BEGIN; LOCK TABLE t IN SHARE MODE NOWAIT") == "55P03"
+    run(other, "ROLLBACK")
     assert state(other, "BEGIN; LOCK TABLE t NOWAIT") == "55P03"
     run(other, "ROLLBACK; BEGIN; LOCK TABLE t IN ACCESS SHARE MODE NOWAIT; ROLLBACK")
     run(session, "ROLLBACK")

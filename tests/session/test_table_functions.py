@@ -309,7 +309,14 @@ def test_memory_is_limited(session: Session, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_psql_describes_it(session: Session) -> None:
-    shown = value(session, "SELECT pg_get_function_arguments(oid) FROM pg_proc WHERE proname = 'gpu_kmeans'")
+    of_query = "SELECT pg_get_function_arguments(oid) FROM pg_proc WHERE proname = 'gpu_kmeans' AND proretset"
+    shown = value(session, of_query)
+    of_matrix = "SELECT array_agg(pg_get_function_arguments(oid) ORDER BY oid) FROM pg_proc"
+    assert value(session, of_matrix + " WHERE proname = 'gpu_kmeans' AND NOT proretset") == [
+        "data matrix, k integer",
+        "data matrix, k integer, iterations integer",
+        "data matrix, k integer, iterations integer, seed integer",
+    ]
     assert shown == (
         "query text, k integer, columns text[] DEFAULT NULL::text[], iterations integer DEFAULT 300,"
         " seed bigint DEFAULT 0, scale boolean DEFAULT false, weights text DEFAULT NULL::text"

@@ -16,8 +16,11 @@ def table(session: Session) -> None:
     run(session, "DROP TABLE IF EXISTS t; CREATE TABLE t (a int, b text); INSERT INTO t VALUES (1, 'one'), (2, 'two')")
 
 
+_REPEATABLE = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+
+
 def test_a_transaction_reads_one_snapshot(session: Session, other: Session) -> None:
-    run(session, "BEGIN")
+    run(session, _REPEATABLE)
     assert value(session, "SELECT count(*) FROM t") == 2
     run(other, "INSERT INTO t VALUES (3, 'three')")
     run(other, "UPDATE t SET b = 'changed' WHERE a = 1")
@@ -31,7 +34,7 @@ def test_a_transaction_reads_one_snapshot(session: Session, other: Session) -> N
 
 def test_a_snapshot_keeps_a_dropped_table_readable(session: Session, other: Session) -> None:
     run(other, "CREATE TABLE doomed AS SELECT i FROM generate_series(1, 1000) i")
-    run(session, "BEGIN")
+    run(session, _REPEATABLE)
     assert value(session, "SELECT count(*) FROM doomed") == 1000
     run(other, "DROP TABLE doomed")
     assert state(other, "SELECT * FROM doomed") == "42P01"
@@ -179,7 +182,7 @@ def test_writers_of_one_table_lose_no_update(session: Session, database: Databas
 
 
 def test_a_block_that_read_an_older_state_fails_with_40001(session: Session, other: Session) -> None:
-    run(session, "BEGIN; SELECT * FROM t")
+    run(session, f"{_REPEATABLE}; SELECT * FROM t")
     run(other, "UPDATE t SET b = 'other' WHERE a = 1")
     sqlstate = None
     try:
@@ -287,7 +290,31 @@ def test_serializable_is_taken_with_a_warning(session: Session) -> None:
         ("WARNING", "isolation level SERIALIZABLE runs as REPEATABLE READ")
     ]
     assert value(session, "SHOW transaction_isolation") == "serializable"
+    run(session, "COMMIT; SET default_transaction_isolation = 'serializable'")
+    assert len(session.take_notices()) == 1
+    run(session, "RESET default_transaction_isolation; SET gpudb.serializable = off")
+    assert state(session, "BEGIN ISOLATION LEVEL SERIALIZABLE") == "0A000"
+    assert state(session, "SET default_transaction_isolation = 'serializable'") == "0A000"
+    assert value(session, "SHOW transaction_isolation") == "read committed"
+
+
+def test_explain_locks_nothing(session: Session, other: Session) -> None:
+    run(session, "BEGIN; EXPLAIN SELECT * FROM t FOR UPDATE; EXPLAIN (ANALYZE) SELECT * FROM t FOR UPDATE")
+    assert len(run(other, "SELECT * FROM t FOR UPDATE NOWAIT")) == 2
+    run(session, "ROLLBACK")
+
+
+def test_many_rows_lock_their_table(session: Session, other: Session) -> None:
+    run(session, "INSERT INTO t SELECT i, 'more' FROM generate_series(10, 2000) AS i")
+    run(session, "BEGIN; UPDATE t SET b = '' WHERE a > 5")
+    assert run(session, "SELECT mode, granted FROM pg_locks") == [("ShareRowExclusiveLock", True)]
+    run(other, "SET lock_timeout = 50")
+    assert state(other, "UPDATE t SET b = 'x' WHERE a = 1") == "55P03"
+    run(session, "COMMIT; BEGIN; UPDATE t SET b = '' WHERE a = 2")
+    run(other, "UPDATE t SET b = 'x' WHERE a = 1")
     run(session, "COMMIT")
+    run(other, "RESET lock_timeout")
+    assert run(session, "SELECT b FROM t WHERE a < 3 ORDER BY a") == [("x",), ("",)]
 
 
 def test_closing_a_session_rolls_back(database: Database, session: Session) -> None:

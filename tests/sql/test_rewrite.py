@@ -19,6 +19,7 @@ from gpudb.catalog.tables import Column, Table
 from gpudb.sql import bound, rewrite
 from gpudb.sql.bind.binder import StatementBinder
 from gpudb.sql.bind.query.select import bind_query
+from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import deparse, parse
 from gpudb.sql.rewrite.rule import NameSource, Renames, Tree
 from gpudb.types import INT4
@@ -41,9 +42,9 @@ def _catalog() -> Catalog:
 
 def _names(node: Any) -> NameSource:
     binder = StatementBinder(_catalog(), search_path=PATH)
-    binder.stars = {}
+    binder.expansions = Expansions()
     bind_query(binder, node, None)
-    return NameSource(binder.catalog, PATH, binder.stars)
+    return NameSource(binder.catalog, PATH, binder.expansions)
 
 
 _RENAMES = Renames(
@@ -55,7 +56,10 @@ _RENAMES = Renames(
 
 _CONTEXTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
     "select_into": lambda node: (),
+    "expand_queries": lambda node: (_names(node),),
     "expand_stars": lambda node: (_names(node),),
+    "expand_composed": lambda node: (_names(node),),
+    "expand_all": lambda node: (_names(node),),
     "qualify_names": lambda node: (NameSource(_catalog(), PATH),),
     "rename_relations": lambda node: (_RENAMES,),
 }
@@ -119,7 +123,7 @@ def test_rewrite_statement() -> None:
 
 def test_rewrite_stored_copies() -> None:
     node = _node("SELECT * FROM lone")
-    made = rewrite.rewrite_stored(node, _catalog(), PATH, _names(node).stars)
+    made = rewrite.rewrite_stored(node, _catalog(), PATH, _names(node).expansions)
     assert deparse(made) == _text("SELECT lone.a, lone.lone_b FROM s.lone")
     assert deparse(node) == _text("SELECT * FROM lone")
 

@@ -20,10 +20,8 @@ from tests.support.store_tables import AB, ab, arrow, created, files_under, inse
 
 def _fragmented(store: Store, count: int = SMALL_FILES + 1) -> int:
     oid = created(store, "t", primary_key=("a",))
-    with store.begin() as transaction:
-        for i in range(count):
-            transaction.append(oid, [ab((i, str(i)))])
-        transaction.commit()
+    for i in range(count):
+        insert(store, oid, (i, str(i)))
     return oid
 
 
@@ -77,10 +75,8 @@ def test_two_merges_are_undone_in_turn(store: Store) -> None:
         files = update.table(oid).files
         update.replace(oid, [files[3]], [], check_keys=False)
         assert compact(store, oid)
-        with store.begin() as writer:
-            for i in range(100, 100 + SMALL_FILES):
-                writer.append(oid, [ab((i, "later"))])
-            writer.commit()
+        for i in range(100, 100 + SMALL_FILES):
+            insert(store, oid, (i, "later"))
         assert compact(store, oid)
         update.commit()
     numbers = sorted(int(str(row[0])) for row in rows(store, oid))

@@ -120,15 +120,45 @@ def test_a_statement_reads_its_own_deletion(store: Store) -> None:
     assert _keys(store, oid) == _all_but(4)
 
 
-def test_two_deletions_of_one_file_conflict(store: Store) -> None:
+def test_deletions_of_one_file_add_up_unless_they_share_a_row(store: Store) -> None:
     oid = _filled(store)
+    with store.begin() as first, store.begin() as second, store.begin() as third:
+        first.replace(oid, (), [], deleted=_find(first.table(oid).files[0], (1, 3)))
+        second.replace(oid, (), [], deleted=_find(second.table(oid).files[0], (2,)))
+        third.replace(oid, (), [], deleted=_find(third.table(oid).files[0], (3,)))
+        first.commit()
+        second.commit()
+        with pytest.raises(SerializationFailure):
+            third.commit()
+    assert _keys(store, oid) == _all_but(1, 2, 3)
+
+
+def test_a_file_whose_rows_all_go_by_several_deletions_goes(store: Store) -> None:
+    oid = created(store, "t")
+    insert(store, oid, (1, "one"), (2, "two"))
     with store.begin() as first, store.begin() as second:
-        first.replace(oid, (), [], deleted=_find(first.table(oid).files[0], (1,)))
+        first.replace(oid, (), [ab((3, "three"))], deleted=_find(first.table(oid).files[0], (1,)))
         second.replace(oid, (), [], deleted=_find(second.table(oid).files[0], (2,)))
         first.commit()
-        with pytest.raises(SerializationFailure):
-            second.commit()
-    assert _keys(store, oid) == _all_but(1)
+        second.advance()
+        assert [file.rows for file in second.table(oid).files] == [1]
+        second.commit()
+    assert _keys(store, oid) == [3]
+
+
+def test_a_transaction_advances_with_its_changes(store: Store) -> None:
+    oid = _filled(store)
+    with store.begin() as first, store.begin() as second:
+        second.append(oid, [ab((COUNT + 2, "own"))])
+        second.replace(oid, (), [], deleted=_find(second.table(oid).files[0], (2,)))
+        assert not second.advance()
+        first.replace(oid, (), [], deleted=_find(first.table(oid).files[0], (1,)))
+        first.append(oid, [ab((COUNT + 1, "of another"))])
+        first.commit()
+        assert second.advance()
+        assert sum(file.rows for file in second.table(oid).files) == COUNT
+        second.commit()
+    assert _keys(store, oid) == [*_all_but(1, 2), COUNT + 1, COUNT + 2]
 
 
 def test_a_rewrite_conflicts_with_a_deletion(store: Store) -> None:
@@ -270,6 +300,7 @@ def test_a_moved_directory_has_its_deletions(tmp_path: Path) -> None:
         assert _keys(store, oid) == _all_but(3)
         insert(store, oid, (COUNT + 1, "new"))
         assert _keys(store, oid) == [*_all_but(3), COUNT + 1]
+        store.fold()
         assert _sums_of(table_of(store, oid).metadata_location) == [(COUNT, sum(_all_but(3)) + COUNT + 1)] * 2
     with Store(tmp_path / "there", compaction=False) as store:
         assert _keys(store, oid) == [*_all_but(3), COUNT + 1]

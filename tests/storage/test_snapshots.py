@@ -145,6 +145,7 @@ def test_a_compaction_takes_the_place_of_what_it_compacted(tmp_path: Path) -> No
         oid = created(store, "t")
         for number in range(SMALL_FILES + 1):
             insert(store, oid, (number, "x"))
+            store.fold()
         before = store.catalog().snapshots[oid]
         history = _history(store, oid)
         assert compact(store, oid) == SMALL_FILES + 1

@@ -40,6 +40,7 @@ def test_everything_is_there_again(tmp_path: Path) -> None:
             transaction.append(oid, [ab((1, "x"), (2, None))])
             transaction.commit()
         insert(store, oid, (3, "y"))
+        store.fold()
         committed = store.catalog()
     with Store(directory) as store:
         again = store.catalog()
@@ -146,10 +147,17 @@ def test_a_foreign_commit_is_noticed(durable: Store) -> None:
     with database:
         database.execute("UPDATE iceberg_tables SET metadata_location = 'file:///elsewhere'")
     database.close()
-    with pytest.raises(GpudbError) as caught:
-        insert(durable, oid, (1, "x"))
+    with pytest.raises(GpudbError) as caught, durable.begin() as transaction:
+        transaction.append(oid, [ab((1, "x"))])
+        transaction.settle()
+        transaction.commit()
     assert caught.value.sqlstate == "40001"
     assert not files_under(durable.directory)
+    insert(durable, oid, (2, "x"))
+    with pytest.raises(GpudbError) as caught:
+        durable.fold()
+    assert caught.value.sqlstate == "40001"
+    assert rows(durable, oid) == [(2, "x")]
 
 
 def _cut(path: Path) -> None:
@@ -204,6 +212,7 @@ def test_damaged_metadata(tmp_path: Path, damage: Callable[[Path], object]) -> N
     with Store(tmp_path / "data") as store:
         oid = created(store, "t")
         insert(store, oid, (1, "x"))
+        store.fold()
         location = Path(table_of(store, oid).metadata_location or "")
         other = created(store, "other")
         insert(store, other, (2, "y"))

@@ -20,6 +20,7 @@ from gpudb.catalog.roles import Role
 from gpudb.catalog.tables import ColumnStatistics
 from gpudb.errors import GpudbError, InternalError, SqlError
 from gpudb.storage.iceberg import append as parquet
+from gpudb.storage.pending_rows import MAX_STATEMENT_ROWS
 from gpudb.storage.store import Store
 from tests.support.sessions import wait_until
 from tests.support.store_tables import AB, ab, create, created, files_under, insert, rows, table_of
@@ -116,6 +117,8 @@ def test_rollback_leaves_no_file(store: Store) -> None:
         transaction.append(oid, [ab((1, "x"))])
         other = create(transaction, "u")
         transaction.append(other, [ab((1, "x"))])
+        assert not files_under(store.directory)  # the rows are in memory until something reads them
+        assert rows(transaction, oid) == rows(transaction, other) == [(1, "x")]
         assert len(files_under(store.directory)) == 2
         transaction.rollback()
     assert not files_under(store.directory)
@@ -128,9 +131,10 @@ def test_a_failed_append_leaves_no_file_and_no_row(store: Store) -> None:
         transaction.append(oid, [ab((1, "x"))])
         with pytest.raises(RuntimeError):
             transaction.append(oid, _failing(ab((2, "y")), ab((3, "z"))))
-        assert len(files_under(store.directory)) == 1
+        assert not files_under(store.directory)
         transaction.commit()
     assert rows(store, oid) == [(1, "x")]
+    assert len(files_under(store.directory)) == 1
 
 
 def test_a_failure_after_full_row_groups_leaves_no_file(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +168,7 @@ def test_savepoints(store: Store) -> None:
         transaction.rollback_to(first)
         transaction.rollback_to(first)
         transaction.append(oid, [ab((3, "z"))])
-        assert len(files_under(store.directory)) == 2
+        assert not files_under(store.directory)
         transaction.commit()
     assert rows(store, oid) == [(1, "x"), (3, "z")]
     assert store.catalog().relation("public", "u") is None
@@ -503,7 +507,7 @@ def test_a_full_disk(durable: Store, size: int, sqlstates: set[str]) -> None:
     oid = created(durable, "t")
     insert(durable, oid, (1, "x"))
     noise = random.Random(1)
-    big = ab(*[(i, noise.randbytes(50).hex()) for i in range(4000)])
+    big = ab(*[(i, noise.randbytes(50).hex()) for i in range(MAX_STATEMENT_ROWS + 1)])
     with durable.begin() as transaction:
         with _files_up_to(size), pytest.raises(GpudbError) as caught:
             transaction.append(oid, [big])

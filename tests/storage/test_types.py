@@ -50,7 +50,11 @@ RANGES: dict[str, tuple[str | None, ...]] = {
 
 
 def _read_texts(name: str, *texts: str | None) -> pa.Array:
-    return to_arrow_array(SqlType(name), [None if text is None else parse_text(SqlType(name), text) for text in texts])
+    return _read_modified(SqlType(name), *texts)
+
+
+def _read_modified(type: SqlType, *texts: str | None) -> pa.Array:
+    return to_arrow_array(type, [None if text is None else parse_text(type, text) for text in texts])
 
 
 CASES: dict[str, tuple[SqlType, pa.Array]] = {
@@ -96,6 +100,18 @@ CASES: dict[str, tuple[SqlType, pa.Array]] = {
     "money[]": (types.MONEY.array, pa.array([[150, None, -1], None, []], pa.list_(pa.int64()))),
     "matrix": (SqlType("matrix"), _read_texts("matrix", "{{1,2},{3,4}}", None, "float4={{NaN},{-0}}", "int8={{7}}")),
     "matrix[]": (SqlType("_matrix"), _read_texts("_matrix", '{"{{1,2}}",NULL}', None, "{}")),
+    "point": (SqlType("point"), _read_texts("point", "(1,2)", None, "(-0,NaN)")),
+    "line": (SqlType("line"), _read_texts("line", "{1,2,3}", None)),
+    "lseg": (SqlType("lseg"), _read_texts("lseg", "[(1,2),(3,4)]", None)),
+    "box": (SqlType("box"), _read_texts("box", "(3,4),(1,2)", None)),
+    "box[]": (SqlType("_box"), _read_texts("_box", "{(3,4),(1,2);NULL}", None, "{}")),
+    "path": (SqlType("path"), _read_texts("path", "[(1,2),(3,4)]", None, "((0,0))")),
+    "polygon": (SqlType("polygon"), _read_texts("polygon", "((1,2),(3,4))", None)),
+    "circle": (SqlType("circle"), _read_texts("circle", "<(1,2),3>", None)),
+    "tsvector": (SqlType("tsvector"), _read_texts("tsvector", "cat:3A fat:2,4", None, "", "'it''s \\\\ x'")),
+    "tsquery": (SqlType("tsquery"), _read_texts("tsquery", "fat:AB & !(rat <-> cat:*)", None, "")),
+    "halfvec(2)": (SqlType("halfvec", 2), _read_modified(SqlType("halfvec", 2), "[1.5,-2]", None, "[0,6e-8]")),
+    "sparsevec(5)": (SqlType("sparsevec", 5), _read_modified(SqlType("sparsevec", 5), "{1:1.5,4:-2}/5", None, "{}/5")),
     "vector(2)": (SqlType("vector", 2), pa.array([[1.5, -2.0], None, [0.0, 1e-45]], pa.list_(pa.float32()))),
     "vector[]": (types.VECTOR.array, pa.array([[[1.5], None], None, []], types.VECTOR.array.arrow)),
     "timestamp": (types.TIMESTAMP, _ints([0, None, INFINITY, -INFINITY, -1], pa.int64(), pa.timestamp("us"))),
@@ -192,6 +208,7 @@ def test_other_readers_see_the_same_rows(tmp_path: Path) -> None:
                 arrays = [values.take(pa.array([0, 1])) for _, values in flat.values()]
                 transaction.append(oid, [pa.RecordBatch.from_arrays(arrays, names=[c.name for c in columns])])
                 transaction.commit()
+        store.fold()
         catalog = SqlCatalog("gpudb", uri=f"sqlite:///{directory}/catalog.db")
         table = catalog.load_table("public.t")
         found = table.scan().to_arrow()

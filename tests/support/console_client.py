@@ -38,7 +38,7 @@ class Answer:
 
 
 class Client:
-    """A login of the console; `http` is its connection, `csrf` the token of its page."""
+    """A login of the console; `http` is its connection, `csrf` the token of its page, `cookie` the cookie's name."""
 
     def __init__(self, base: str, user: str = "gpudb", password: str = "", **options: Any) -> None:
         self.http = httpx.Client(base_url=base, timeout=60, trust_env=False, **options)
@@ -53,6 +53,7 @@ class Client:
             raise AssertionError(reply.text)
         self.login = reply.json()
         self.csrf = {"X-CSRF-Token": self.login["csrf"]}
+        (self.cookie,) = self.http.cookies
 
     def _log_in(self, user: str, password: str) -> httpx.Response:
         return self.http.post(f"{API}/login", json={"user": user, "password": password})

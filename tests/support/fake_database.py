@@ -106,6 +106,7 @@ class FakeSession:
         self.database_oid = 5
         self.mailbox = Mailbox()
         self.on_terminate: Callable[[], None] | None = None
+        self.system_user: str | None = None
         self.settings = settings
         self.closed = False
         self._database = database

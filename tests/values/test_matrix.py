@@ -23,7 +23,7 @@ from gpudb.values.matrix import (
     build_column,
     check_size,
     from_numpy,
-    read_column,
+    iterate_values,
     read_header,
     to_numpy,
 )
@@ -62,7 +62,8 @@ def test_a_column_keeps_its_matrices(matrices: list[Elements | None]) -> None:
     column = build_column(matrices)
     sliced = pa.concat_arrays([pa.array([None], pa.binary()), column]).slice(1)
     texts = format_matrix_column(sliced).to_pylist()
-    for found, text, matrix in zip(read_column(sliced), texts, matrices, strict=True):
+    read = [None if value is None else to_numpy(value) for value in iterate_values(sliced)]
+    for found, text, matrix in zip(read, texts, matrices, strict=True):
         if matrix is None:
             assert found is None
             assert text is None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpudb.vector_indexes.definition import IndexDefinition, Metric
-from gpudb.vector_indexes.equal_rows import EqualRowsReader, find_distinct
+from gpudb.vector_indexes.equal_rows import EqualRowsReader, find_distinct, round_directions
 from gpudb.vector_indexes.graphs import Graph, build, make_graph
 
 DRAWN = np.random.default_rng(3)
@@ -58,6 +58,28 @@ def test_equal_rows_of_other_distances(metric: Metric) -> None:
     distances = -(MATRIX @ query) / (1 if metric == "ip" else np.linalg.norm(MATRIX, axis=1))
     found = set(graph.search(query, 4 * K, 64).numbers.tolist())
     assert len(set(np.argsort(distances)[:K].tolist()) & found) >= 9
+
+
+def test_vectors_of_one_direction_are_equal_by_cosine() -> None:
+    """Thousands of vectors of three directions, each of another length, hide no other vector."""
+    definition = IndexDefinition("hnsw", "cosine", DIMENSIONS)
+    directions = DRAWN.standard_normal((3, DIMENSIONS)).astype(np.float32)
+    lengths = DRAWN.uniform(0.01, 100, (3000, 1)).astype(np.float32)
+    matrix = np.concatenate((SPREAD, np.repeat(directions, 1000, axis=0) * lengths))
+    index, equal = make_graph([(np.arange(len(matrix)), matrix)], definition)
+    assert len(index) < len(SPREAD) + 200  # a few of a direction are on two sides of a step
+    assert len(index) + equal.extra == len(matrix)
+    units = matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+    firsts, found = find_distinct(np, round_directions(np, units))
+    assert len(firsts) == len(index)
+    assert found.rows.tolist() == equal.rows.tolist()
+    graph, shared = Graph(index, equal, definition), 0
+    for query in DRAWN.standard_normal((20, DIMENSIONS)).astype(np.float32):
+        distances = 1 - units @ query / np.linalg.norm(query)
+        result = graph.search(query, 4 * K, 100)
+        assert np.allclose(result.distances, distances[result.numbers], atol=1e-4)
+        shared += len(set(np.argsort(distances)[:K].tolist()) & set(result.numbers.tolist()))
+    assert shared >= 0.85 * 20 * K
 
 
 def test_arrays_find_the_same_distinct_rows_as_batches() -> None:

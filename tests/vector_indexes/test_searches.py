@@ -43,8 +43,10 @@ def fill(db: Connection, table: str, first: int = 0, last: int = ROWS) -> None:
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     with gpudb.connect(tmp_path_factory.mktemp("filled")) as db:
-        db.execute(f"CREATE TABLE items (id int, kind int, v vector({DIMENSIONS}), b bit(64))")
+        table = f"id int, kind int, v vector({DIMENSIONS}), b bit(64), h halfvec({DIMENSIONS})"
+        db.execute(f"CREATE TABLE items ({table})")
         fill(db, "items")
+        db.execute("UPDATE items SET h = v")
         yield db
 
 
@@ -94,6 +96,10 @@ CASES = {
     "ivfflat (v vector_cosine_ops) WITH (lists = 20)": "<=>",
     "ivf_flat (v vector_ip_ops) WITH (lists = 20)": "<#>",
     "ivf_pq (v) WITH (lists = 20, pq_dim = 8)": "<->",
+    "hnsw (h halfvec_l2_ops)": "<->",
+    "hnsw (h halfvec_ip_ops)": "<#>",
+    "ivfflat (h halfvec_cosine_ops) WITH (lists = 20)": "<=>",
+    "ivf_flat (h) WITH (lists = 20)": "<->",
 }
 
 
@@ -102,6 +108,8 @@ def test_an_index_finds_nearly_all_of_the_nearest_rows(db: Connection, what: str
     db.execute(f"CREATE INDEX near ON items USING {what}")
     db.execute("SET ivfflat.probes = 10")
     statements = [NEAREST.format(CASES[what], text_of(query), "", K) for query in QUERIES]
+    if "(h" in what:
+        statements = [each.replace(" v ", " h ").replace("::vector", "::halfvec") for each in statements]
     assert recall(db, statements) >= 0.95
 
 

@@ -16,24 +16,27 @@ METHODS = {
     "cagra (v vector_cosine_ops) WITH (graph_degree = 32)": "<=>",
     "ivf_flat (v vector_ip_ops) WITH (lists = 20)": "<#>",
     "ivf_pq (v) WITH (lists = 20, pq_dim = 16)": "<->",
+    "hnsw (h halfvec_l2_ops)": "<->",
+    "ivf_flat (h halfvec_cosine_ops) WITH (lists = 20)": "<=>",
 }
 
 
 @pytest.fixture(scope="module", params=[each for each in ENGINES if "cpu" not in str(each)])
 def client(request: pytest.FixtureRequest) -> Iterator[psycopg.Connection]:
-    setup = f"CREATE TABLE items (id int, kind int, name text, v vector({DIMENSIONS})); CREATE TABLE kinds (kind int)"
+    columns = f"id int, kind int, name text, v vector({DIMENSIONS}), h halfvec({DIMENSIONS})"
+    setup = f"CREATE TABLE items ({columns}); CREATE TABLE kinds (kind int)"
     with client_of_engine(request.param, setup) as connection:
         connection.execute("INSERT INTO kinds VALUES (1), (3), (4)")
         with connection.cursor().copy("COPY items FROM STDIN") as copy:
             for number in range(ROWS):
                 vector = None if number % 50 == 9 else text_of(MATRIX[number])
-                copy.write_row((number, number % 10, f"name {number}", vector))
+                copy.write_row((number, number % 10, f"name {number}", vector, vector))
         if "gpu" in request.param:
             # GPU workers compute few rows on their host. These are far from all queries.
             places = ", ".join(f"sin(i * {place + 1})" for place in range(DIMENSIONS))
             far = f"ARRAY[{places}]::float4[]"
             connection.execute(
-                f"INSERT INTO items SELECT 100000 + i, i % 10, 'far', {far} FROM generate_series(1, 20000) AS i"
+                f"INSERT INTO items SELECT 100000 + i, i % 10, 'far', {far}, {far} FROM generate_series(1, 20000) AS i"
             )
         yield connection
 
@@ -69,6 +72,8 @@ def test_an_index_finds_nearly_all_of_the_nearest_rows(near: psycopg.Connection,
     shared = 0
     for query in QUERIES:
         sql = NEAREST.format(METHODS[what], text_of(query), "", K)
+        if "(h" in what:
+            sql = sql.replace(" v ", " h ").replace("::vector", "::halfvec")
         assert "Index Scan using near on items" in plan_of(near, sql)
         found, wanted = near.execute(sql).fetchall(), exactly(near, sql)
         assert [row[1] for row in found] == sorted(row[1] for row in found)

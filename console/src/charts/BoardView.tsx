@@ -1,12 +1,13 @@
 /** A board on the page: its number of rows, and its views in a grid of twelve columns. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatMs } from "../format";
 import { explain, theme } from "../state";
 import { Button } from "../ui/parts";
-import { Board } from "./board";
+import { Board, type Kept } from "./board";
 import { type Column, nameView, type Source, type View } from "./body";
 import { busy, latest } from "./connect";
+import { listen } from "./keyboard";
 
 const HEIGHT = 190;
 /** What two views above each other have beside their charts: a gap, a title, edges. */
@@ -23,6 +24,9 @@ function chooseHeight(view: View, inner: number, width: number): number {
 function Chart({ board, view, tools, width }: { board: Board; view: View; tools?: ComponentChildren; width: number }) {
   const place = useRef<HTMLDivElement>(null);
   const [problem, setProblem] = useState("");
+  const [keys, setKeys] = useState<string | null>(null);
+  const [told, setTold] = useState("");
+  const id = useId();
   useEffect(() => {
     const target = place.current!;
     const inner = target.clientWidth;
@@ -32,8 +36,12 @@ function Chart({ board, view, tools, width }: { board: Board; view: View; tools?
     target.style.minHeight = `${height}px`;
     const show = (element: HTMLElement) => {
       if (gone) return;
-      element.setAttribute("role", "img");
+      const found = listen(element, setTold);
+      setKeys(found);
+      element.setAttribute("role", found ? "application" : "img"); // an application gets the arrows that a screen reader would take
       element.setAttribute("aria-label", nameView(view));
+      element.setAttribute("aria-roledescription", "chart");
+      if (found) element.setAttribute("aria-describedby", id);
       const hide = () => element.querySelectorAll("svg").forEach((svg) => svg.setAttribute("aria-hidden", "true"));
       new MutationObserver(hide).observe(element, { childList: true }); // each drawing is new; labels of its parts say nothing
       if (!board.isClicked(view)) element.addEventListener("pointerdown", (event) => event.stopPropagation(), true); // a press brushes, and pins no tip
@@ -51,6 +59,8 @@ function Chart({ board, view, tools, width }: { board: Board; view: View; tools?
       <h2><span>{nameView(view)}</span><span class="end tools">{tools}</span></h2>
       {problem && <p class="problem" role="alert">{problem}</p>}
       <div class="chart-place" ref={place} />
+      {keys && <p class="chart-keys" id={id}>{keys}</p>}
+      <p class="hidden" aria-live="polite" data-testid="told">{told}</p>
     </section>
   );
 }
@@ -61,7 +71,7 @@ function tellError(error: unknown): string {
 }
 
 interface Props {
-  source: Source;
+  source: Source | Kept;
   views: View[];
   columns: Column[];
   tools?: (view: View, index: number) => ComponentChildren;
@@ -97,9 +107,10 @@ export function BoardView({ source, views, columns, tools, children }: Props) {
     <>
       <div class="page-head">
         {children}
-        <p class="totals" data-testid="totals" data-chosen={chosen ?? ""} data-all={all ?? ""} aria-busy={busy.value} role="status">
-          {chosen !== null && <b>{formatCount(chosen)}</b>}
-          {all !== null && <span>{some ? `of ${formatCount(all)} rows` : "rows"}</span>}
+        <p class="totals" data-testid="totals" data-chosen={chosen ?? ""} data-all={all ?? ""} aria-busy={busy.value}>
+          <span role="status">
+            {chosen !== null && <b>{formatCount(chosen)}</b>} {all !== null && <span>{some ? `of ${formatCount(all)} rows` : "rows"}</span>}
+          </span>
           {latest.value !== null && <span title="From the first question of the latest change to its last answer">· {formatMs(latest.value)}</span>}
         </p>
         {some && <Button onClick={() => board.reset()}>Show all rows</Button>}

@@ -6,6 +6,7 @@ import { current, openTab, tabs } from "../query/work";
 import { Button, Dialog } from "../ui/parts";
 import { type Body, type Column, listColumns, readBody, type View } from "./body";
 import { BoardView } from "./BoardView";
+import { agree, findForeign, type Foreign } from "./consent";
 import { changeKind, ViewDialog } from "./ViewDialog";
 
 function openQuery(found: SavedDocument<{ sql?: unknown }>): void {
@@ -31,10 +32,24 @@ function SaveDialog({ name, shared, onSave, onClose }: { name: string; shared: b
   );
 }
 
+function Question({ name, foreign, onAgree }: { name: string; foreign: Foreign; onAgree: () => void }) {
+  return (
+    <div class="scroll">
+      <div class="page-head"><h1>{name}</h1></div>
+      <section class="question" aria-label="Statement of another role">
+        <p>{foreign.view === null ? "This dashboard is" : <>This dashboard shows the view <b>{foreign.view}</b>, which is</>} of the role <b>{foreign.author}</b>. To draw it, this statement runs with your rights; it can only read.</p>
+        <pre class="value" tabIndex={0}>{foreign.sql}</pre>
+        <footer><Button onClick={() => go("dashboards")}>Back</Button><Button kind="primary" onClick={onAgree}>Run it</Button></footer>
+      </section>
+    </div>
+  );
+}
+
 export default function DocumentPage({ id }: { id: string }) {
   const [found, setFound] = useState<SavedDocument | null>(null);
   const [body, setBody] = useState<Body | null>(null);
   const [columns, setColumns] = useState<Column[] | null>(null);
+  const [foreign, setForeign] = useState<Foreign | null>(null);
   const [problem, setProblem] = useState("");
   const [edited, setEdited] = useState<number | "new" | null>(null);
   const [saving, setSaving] = useState(false);
@@ -46,12 +61,20 @@ export default function DocumentPage({ id }: { id: string }) {
       const parsed = readBody(read.body);
       setFound(read);
       setBody(parsed);
-      setColumns(await listColumns(parsed.source));
+      const asked = await findForeign(read, parsed);
+      setForeign(asked);
+      if (!asked) setColumns(await listColumns(parsed.source));
     };
     load().catch((error) => setProblem(explain(error)));
   }, [id]);
+  const run = (agreed: Foreign) => {
+    agree(agreed);
+    setForeign(null);
+    listColumns(body!.source).then(setColumns, (error) => setProblem(explain(error)));
+  };
 
   if (problem) return <div class="scroll"><p class="problem" role="alert">{problem}</p></div>;
+  if (found && foreign) return <Question name={found.name} foreign={foreign} onAgree={() => run(foreign)} />;
   if (!found || !body || !columns) return <p class="loading" role="status">Loading…</p>;
   const mine = found.owner === session.value?.user || session.value?.superuser === true;
   const change = (views: View[]) => {

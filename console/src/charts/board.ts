@@ -3,7 +3,7 @@ import { createAPIContext, type Coordinator } from "@uwdata/vgplot";
 import * as vg from "@uwdata/vgplot";
 import { makeClient } from "@uwdata/mosaic-core";
 import { Query, verbatim } from "@uwdata/mosaic-sql";
-import { type Column, isNumber, isTime, type Source, splitName, trimStatement, type View } from "./body";
+import { type Column, isNumber, isTime, SOURCE, type Source, splitName, type View } from "./body";
 import { makeCoordinator } from "./connect";
 import type { Theme } from "../state";
 
@@ -15,17 +15,31 @@ const MOST_BARS = 14;
 const LABEL_WIDTH = 24;
 const BRUSH = { fill: "var(--accent)", fillOpacity: 0.1, stroke: "var(--accent)" };
 
+/** A result that the server keeps, by its name there. */
+export interface Kept {
+  result: string;
+}
+
+/** The rows of a kept result, whose columns are numbered; of those with one name the first. */
+function selectKept({ result }: Kept, columns: Column[]): string {
+  const names = columns.map((column) => column.name);
+  const listed = names.flatMap((name, index) => (name && names.indexOf(name) === index ? `c${index + 1} AS "${name.replaceAll('"', '""')}"` : []));
+  return `SELECT ${listed.join(", ")} FROM "gpudb result ${result}"`;
+}
+
 export class Board {
-  readonly coordinator: Coordinator = makeCoordinator();
+  readonly coordinator: Coordinator;
   readonly selection = vg.Selection.crossfilter();
   /** What is chosen in each chart of bars; it is shown there, and goes on to the crossfilter. */
   readonly #picks: ReturnType<typeof vg.Selection.single>[] = [];
   readonly #api: { plot: (...directives: Directive[]) => HTMLElement };
   readonly #table: string | string[] | ReturnType<typeof verbatim>;
 
-  constructor(source: Source, readonly columns: Column[], readonly theme: Theme) {
+  constructor(source: Source | Kept, readonly columns: Column[], readonly theme: Theme) {
+    this.coordinator = makeCoordinator("result" in source ? source : "sql" in source ? { source: source.sql } : {});
     this.#api = createAPIContext({ coordinator: this.coordinator });
-    if ("sql" in source) this.#table = verbatim(`(${trimStatement(source.sql)})`);
+    if ("result" in source) this.#table = verbatim(`(${selectKept(source, columns)})`);
+    else if ("sql" in source) this.#table = verbatim(SOURCE);
     else {
       const [schema, name] = splitName(source.table);
       this.#table = schema === "public" ? name : [schema, name];
@@ -95,9 +109,9 @@ export class Board {
   #frame(view: View): Directive[] {
     const formats = isTime(this.#type(view.x)) && !view.part ? [] : [vg.xTickFormat(isNumber(this.#type(view.x)) && view.kind !== "bars" && view.kind !== "map" ? "~s" : (undefined as never))];
     return [
-      vg.margins(MARGINS),
+      vg.margins(Object.fromEntries(Object.entries(MARGINS).map(([side, size]) => [side, Math.round(size * getTextScale())]))),
       vg.xLabel(null as never), vg.yLabel(null as never),
-      vg.style({ fontSize: "11px", background: "none" } as never),
+      vg.style({ fontSize: `${Math.round(11 * getTextScale())}px`, background: "none" } as never),
       ...(view.kind === "map" ? [] : formats),
     ];
   }
@@ -154,7 +168,7 @@ export class Board {
     const toggle = upright ? vg.toggleX({ as: pick } as never) : vg.toggleY({ as: pick } as never);
     const axis = upright
       ? [vg.xTickFormat(thinOut(width) as never), vg.yTickFormat("~s"), vg.yGrid(true), vg.yTicks(4), vg.xTickRotate(0), vg.xPadding(0.15 as never)]
-      : [vg.xTickFormat("~s"), vg.xGrid(true), vg.xTicks(4 as never), vg.marginLeft(110), vg.yPadding(0.2 as never), vg.yTickFormat(cut as never)];
+      : [vg.xTickFormat("~s"), vg.xGrid(true), vg.xTicks(4 as never), vg.marginLeft(Math.round(110 * getTextScale())), vg.yPadding(0.2 as never), vg.yTickFormat(cut as never)];
     return [
       ...(counts ? [bars("under")] : []), bars("shown"),
       vg.highlight({ by: pick, opacity: 0.35 } as never),
@@ -204,6 +218,11 @@ export class Board {
   #ranges(view: View): Directive[] {
     return [vg.xDomain((view.domain?.x ?? vg.Fixed) as never), vg.yDomain((view.domain?.y ?? vg.Fixed) as never)];
   }
+}
+
+/** How much larger texts are than on a common screen: they are on one of 4K. */
+function getTextScale(): number {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize) / 14;
 }
 
 /** Widens the ranges of a map, around their middle, until a mile is as long across as up. */

@@ -1,5 +1,6 @@
 /** What a dashboard is: one table or statement, and views over it that filter each other. Saved as JSON. */
-import { ask, quoteName } from "../run";
+import { send } from "../api";
+import { ask, quoteLiteral, quoteName } from "../run";
 
 export type Kind = "histogram" | "bars" | "line" | "heat" | "hexbin" | "points" | "map";
 export type Aggregate = "count" | "sum" | "avg" | "min" | "max";
@@ -23,6 +24,9 @@ export interface View {
   span?: 3 | 4 | 6 | 8 | 12;
   tall?: boolean;
 }
+
+/** The name in whose place the server puts a source's statement. */
+export const SOURCE = '"gpudb source"';
 
 export type Source = { table: string } | { sql: string };
 
@@ -54,7 +58,7 @@ export const PARTS: { part: Part; label: string }[] = [
   { part: "year", label: "Year" },
 ];
 
-const NUMBERS = /^(?:smallint|integer|bigint|real|double precision|numeric|money|oid)/;
+const NUMBERS = /^(?:smallint|integer|bigint|real|float|double|numeric|money|oid)/;
 const TIMES = /^(?:date|timestamp)/;
 
 export const isNumber = (type: string) => NUMBERS.test(type);
@@ -64,26 +68,58 @@ export const isTime = (type: string) => TIMES.test(type);
 export function readBody(value: unknown): Body {
   const body = value as Body;
   const source = body?.source as Record<string, unknown> | undefined;
-  const named = typeof source?.table === "string" || typeof source?.sql === "string";
+  const named = typeof source?.sql === "string" ? "sql" : typeof source?.table === "string" ? "table" : null;
   if (!named || !Array.isArray(body.views)) throw new Error("This document is no dashboard.");
-  const views = body.views.filter((view) => KINDS.some((each) => each.kind === view?.kind) && typeof view.x === "string");
-  return { source: body.source, views };
+  return { source: named === "sql" ? { sql: String(source!.sql) } : { table: String(source!.table) }, views: body.views.flatMap((view) => readView(view) ?? []) };
 }
 
-/** Finds the columns of a source. Raises ServerError. */
+/** A view with the fields that it may have: no other text of a document comes into a statement but as a name. */
+function readView(given: unknown): View | null {
+  const view = given as Record<string, unknown> | null;
+  const kind = KINDS.find((each) => each.kind === view?.kind)?.kind;
+  if (!view || !kind || typeof view.x !== "string") return null;
+  const made: View = { kind, x: view.x };
+  const part = PARTS.find((each) => each.part === view.part)?.part;
+  const aggregate = AGGREGATES.find((each) => each === view.aggregate);
+  const domain = { x: readRange(view.domain, "x"), y: readRange(view.domain, "y") };
+  if (typeof view.title === "string") made.title = view.title;
+  if (typeof view.y === "string") made.y = view.y;
+  else if (KINDS.find((each) => each.kind === kind)!.axes === 2) return null;
+  if (part) made.part = part;
+  if (aggregate) made.aggregate = aggregate;
+  if (typeof view.value === "string") made.value = view.value;
+  if (typeof view.bins === "number" && view.bins >= 1 && view.bins <= 1000) made.bins = Math.round(view.bins);
+  if (domain.x || domain.y) made.domain = { ...(domain.x ? { x: domain.x } : {}), ...(domain.y ? { y: domain.y } : {}) };
+  if (SPANS.includes(view.span as never)) made.span = view.span as NonNullable<View["span"]>;
+  if (view.tall) made.tall = true;
+  return made;
+}
+
+const SPANS = [3, 4, 6, 8, 12];
+
+function readRange(domain: unknown, axis: "x" | "y"): [number, number] | undefined {
+  const range = (domain as Record<string, unknown> | null | undefined)?.[axis];
+  const sound = Array.isArray(range) && range.length === 2 && range.every((each) => typeof each === "number" && Number.isFinite(each));
+  return sound ? (range as [number, number]) : undefined;
+}
+
+/** Finds the columns of a source. Raises ServerError. A statement is described where charts are asked: it can only read there. */
 export async function listColumns(source: Source): Promise<Column[]> {
   if ("sql" in source) {
-    const asked = `SELECT * FROM (${trimStatement(source.sql)}) AS result LIMIT 0`;
-    const { describe } = await import("./describe");
-    return describe(asked);
+    const answer = await send("POST", "/mosaic", { type: "json", sql: `DESCRIBE SELECT * FROM ${SOURCE} AS result`, source: source.sql });
+    const found = (await answer.json()) as { column_name: string; column_type: string }[];
+    return found.map(({ column_name: name, column_type: type }) => ({ name, type: type.toLowerCase() }));
   }
-  const [schema, name] = splitName(source.table);
-  const { quoteLiteral } = await import("../run");
   const rows = await ask(
     `SELECT a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a
-     WHERE a.attrelid = ${quoteLiteral(`${quoteName(schema)}.${quoteName(name)}`)}::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
+     WHERE a.attrelid = ${quoteLiteral(quoteTable(source.table))}::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
   );
   return rows.map(([column, type]) => ({ name: column!, type: type! }));
+}
+
+/** The name of a table with its schema, as SQL has it. */
+export function quoteTable(table: string): string {
+  return splitName(table).map(quoteName).join(".");
 }
 
 /** The schema and name of a table; of a name without schema, public. */
@@ -91,11 +127,6 @@ export function splitName(table: string): [string, string] {
   const found = /^(?:"((?:[^"]|"")+)"|([^".]+))\.(.+)$/.exec(table);
   const plain = (text: string) => (/^".*"$/.test(text) ? text.slice(1, -1).replaceAll('""', '"') : text);
   return found ? [(found[1] ?? found[2])!.replaceAll('""', '"'), plain(found[3]!)] : ["public", plain(table)];
-}
-
-/** A statement as it can stand in parentheses. */
-export function trimStatement(sql: string): string {
-  return `${sql.trim().replace(/;\s*$/, "")}\n`;
 }
 
 /** What a view shows, in words. */

@@ -12,11 +12,17 @@ export const busy = signal(false);
 let open = 0;
 let began = 0;
 
-async function query(request: { type: string; sql: string }): Promise<ArrayBuffer | undefined> {
+/** What queries read beside tables: a kept result, or the rows of a statement in the database's own dialect. */
+export interface Origin {
+  result?: string;
+  source?: string;
+}
+
+async function query(request: { type: string; sql: string }, origin: Origin): Promise<ArrayBuffer | undefined> {
   if (open++ === 0) began = performance.now();
   busy.value = true;
   try {
-    const response = await send("POST", "/mosaic", { type: request.type, sql: request.sql });
+    const response = await send("POST", "/mosaic", { type: request.type, sql: request.sql, ...origin });
     return request.type === "exec" ? undefined : await response.arrayBuffer();
   } finally {
     if (--open === 0) {
@@ -29,8 +35,8 @@ async function query(request: { type: string; sql: string }): Promise<ArrayBuffe
 }
 
 /** A coordinator for one board. */
-export function makeCoordinator(): Coordinator {
-  const connector = { query } as ConstructorParameters<typeof Coordinator>[0];
+export function makeCoordinator(origin: Origin): Coordinator {
+  const connector = { query: (request: { type: string; sql: string }) => query(request, origin) } as unknown as ConstructorParameters<typeof Coordinator>[0];
   const quiet = { debug: () => {}, info: () => {}, log: () => {}, warn: () => {}, error: () => {}, group: () => {}, groupCollapsed: () => {}, groupEnd: () => {} };
   return new Coordinator(connector, { preagg: { enabled: false }, cache: true, consolidate: true, logger: quiet as never });
 }

@@ -1,7 +1,8 @@
 /** The outcome of a run: rows in the grid, a badge, errors with their hint, notices, and what can be done with it. */
 import { lazy, Suspense } from "preact/compat";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { download, type ErrorFields, type ExportFormat } from "../api";
+import { download, type ErrorFields, type ExportFormat, ServerError } from "../api";
+import { NOT_KEPT } from "../run";
 import { formatCount, formatMs, formatRate, plural } from "../format";
 import { explain, note } from "../state";
 import { Button, Dialog, Icon, Menu, Tabs } from "../ui/parts";
@@ -85,18 +86,24 @@ type View = "rows" | "chart" | "plan";
 
 function ResultView({ outcome, tab }: { outcome: Outcome; tab: Tab }) {
   const [view, setView] = useState<View>("rows");
+  const [lost, setLost] = useState(false);
+  const [again, setAgain] = useState<ExportFormat | null>(null);
   const rows = outcome.rows;
-  // downloads and charts ask again: what changes rows must not run twice
-  const isQuery = !outcome.complete || outcome.complete.tag.startsWith("SELECT");
+  const kept = outcome.complete?.kept;
+  // without kept rows, downloads and charts ask again: what changes rows must not run twice
+  const isQuery = kept !== undefined || !outcome.complete || outcome.complete.tag.startsWith("SELECT");
   const plan = outcome.complete && rows ? readPlan(rows) : null;
   useEffect(() => setView(plan ? "plan" : "rows"), [rows, plan !== null]);
   const save = async (format: ExportFormat) => {
     try {
-      await download(outcome.sql, format, tab.id);
+      await download(kept !== undefined && !lost ? { result: kept } : { sql: outcome.sql, tab: tab.id }, format);
     } catch (error) {
-      note(explain(error), true);
+      if (kept === undefined || lost || !(error instanceof ServerError) || error.fields.sqlstate !== "42704") return note(explain(error), true);
+      setLost(true);
+      setAgain(format);
     }
   };
+  const start = (format: ExportFormat) => (kept !== undefined && !lost ? void save(format) : setAgain(format));
   const all = () => rows && copyCells(rows, { top: 0, bottom: Math.max(rows.count - 1, 0), left: 0, right: rows.columns.length - 1 }, true);
   const views: { name: View; label: string }[] = [{ name: "rows", label: "Rows" }, ...(plan ? [{ name: "plan" as const, label: "Plan" }] : isQuery ? [{ name: "chart" as const, label: "Chart" }] : [])];
   return (
@@ -108,9 +115,9 @@ function ResultView({ outcome, tab }: { outcome: Outcome; tab: Tab }) {
           <span class="end">
             <Button icon="copy" kind="quiet" label="Copy all rows" onClick={all} />
             {isQuery && <Menu label="Download" icon="download" items={[
-              { label: "CSV", act: () => void save("csv") },
-              { label: "Parquet", act: () => void save("parquet") },
-              { label: "Arrow", act: () => void save("arrow") },
+              { label: "CSV", act: () => start("csv") },
+              { label: "Parquet", act: () => start("parquet") },
+              { label: "Arrow", act: () => start("arrow") },
             ]} />}
           </span>
         )}
@@ -119,7 +126,16 @@ function ResultView({ outcome, tab }: { outcome: Outcome; tab: Tab }) {
       {rows && <div class="result-body" hidden={view !== "rows"}><GridView outcome={outcome} tab={tab} /></div>}
       {view === "plan" && plan && <PlanPicture plan={plan} />}
       {view === "chart" && rows && (
-        <Suspense fallback={<p class="loading" role="status">Loading…</p>}><ResultChart sql={outcome.sql} columns={rows.columns} /></Suspense>
+        <Suspense fallback={<p class="loading" role="status">Loading…</p>}><ResultChart key={kept} sql={outcome.sql} kept={kept} columns={rows.columns} /></Suspense>
+      )}
+      {again && (
+        <Dialog title="Run the statement again?" onClose={() => setAgain(null)}>
+          <p>{NOT_KEPT} A download runs the statement again: its rows may differ from those shown. It can only read.</p>
+          <footer class="dialog-end"><Button onClick={() => setAgain(null)}>Back</Button><Button kind="primary" onClick={() => {
+            setAgain(null);
+            void save(again);
+          }}>Run and download</Button></footer>
+        </Dialog>
       )}
     </>
   );

@@ -26,6 +26,7 @@ SELECT n.nspname, c.relname, c.relkind::text, a.attname, format_type(a.atttypid,
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+  AND n.nspname NOT LIKE 'pg\\_temp\\_%'
 ORDER BY 1, 2, a.attnum`;
 /** Functions that people call: not those behind operators, types, indexes and aggregates. */
 const FUNCTIONS = String.raw`

@@ -8,6 +8,8 @@ const HEAD = 30;
 const MOST_PIXELS = 8_000_000;
 const SPARE_ROWS = 4;
 const NARROWEST = 48;
+/** What a column's name has at least, as the style sheet says. */
+const NAME_LEAST = 28;
 const WIDEST = 420;
 const PADDING = 26;
 const SAMPLE = 200;
@@ -173,8 +175,8 @@ export class Grid {
     const sans = getComputedStyle(this.#head).fontFamily;
     this.#widths = rows.columns.map((column, index) => {
       context.font = `600 ${style.fontSize} ${sans}`;
-      let width = Math.min(context.measureText(column.name).width, WIDEST - 90) + 8;
-      context.font = `10.5px ${sans}`;
+      let width = Math.min(Math.max(context.measureText(column.name).width, NAME_LEAST), WIDEST - 90) + 8;
+      context.font = `${parseFloat(style.fontSize) * 0.84}px ${sans}`;
       width += Math.min(context.measureText(shortenType(column.type)).width, 120);
       context.font = `${style.fontSize} ${style.fontFamily}`;
       for (let row = 0; row < Math.min(rows.count, SAMPLE); row++) {
@@ -242,9 +244,25 @@ export class Grid {
     while (this.#lines.length < last - first) this.#lines.push(this.#makeLine());
     while (this.#lines.length > last - first) this.#lines.pop()!.element.remove();
     this.#widen(first, last, from, to);
+    this.#rotate(first);
     const range = this.selection;
     for (let row = first; row < last; row++) this.#fill(this.#lines[row - first]!, row, from, to, range);
     this.element.setAttribute("aria-activedescendant", `${this.#id}-${this.#row}-${this.#column}`);
+  }
+
+  /** Lets the lines of rows that are still shown stay theirs; those of the others go to the other end. */
+  #rotate(first: number): void {
+    const by = first - (this.#lines[0]?.row ?? first);
+    if (!by || Math.abs(by) >= this.#lines.length) return;
+    const moved = by > 0 ? this.#lines.splice(0, by) : this.#lines.splice(by);
+    const elements = moved.map((line) => line.element);
+    if (by > 0) {
+      this.#lines.push(...moved);
+      this.#layer.append(...elements);
+    } else {
+      this.#lines.unshift(...moved);
+      this.#layer.prepend(...elements);
+    }
   }
 
   /** Makes columns as wide as what they show now, so that no number is cut; those that the user drew stay. */
@@ -301,8 +319,9 @@ export class Grid {
       if (stale || !cell.id) this.#write(cell, row, column);
       const chosen = row >= range.top && row <= range.bottom && column >= range.left && column <= range.right;
       const active = row === this.#row && column === this.#column;
-      cell.className = `grid-cell ${this.rows!.columns[column]!.align}${chosen && many ? " chosen" : ""}${active ? " active" : ""}`;
-      cell.setAttribute("aria-selected", String(chosen));
+      const look = `grid-cell ${this.rows!.columns[column]!.align}${chosen && many ? " chosen" : ""}${active ? " active" : ""}`;
+      if (cell.className !== look) cell.className = look; // a write, even of the same, costs the browser a style
+      if (cell.ariaSelected !== String(chosen)) cell.ariaSelected = String(chosen);
     }
   }
 

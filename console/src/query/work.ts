@@ -6,6 +6,7 @@ import { type ErrorFields, send, ServerError, session } from "../api";
 import { cancel, type Complete, makeId, run } from "../run";
 import { explain, keep, note, readKept } from "../state";
 import { readCatalog } from "./catalog";
+import { dropSecrets, maySecret } from "./secrets";
 import { fillParameters } from "./statements";
 
 /** What one statement of a run gave. */
@@ -54,8 +55,6 @@ export interface HistoryEntry {
 const MOST_HISTORY = 300;
 /** Rows of a result that the page keeps: what a browser's memory has room for. */
 const MOST_ROWS = 10_000_000;
-/** What the browser does not keep. */
-const SECRET = /\bpassword\b/i;
 const CHANGES = /^\s*(?:create|drop|alter|comment|grant|revoke|import|truncate|call|do|begin|commit|rollback)\b/i;
 
 export const tabs = signal<Tab[]>([]);
@@ -85,7 +84,9 @@ function restore(): void {
   const kept = readKept<Kept[]>(`tabs.${owner()}`, []).filter((each) => typeof each?.text === "string");
   tabs.value = (kept.length ? kept : [{ title: "Query 1", text: "" }]).map(makeTab);
   current.value = 0;
-  past.value = readKept(`history.${owner()}`, []);
+  past.value = readKept<HistoryEntry[]>(`history.${owner()}`, []).filter((each) => typeof each?.sql === "string" && !maySecret(each.sql));
+  keepTabs(); // what an earlier version of the page has kept
+  keep(`history.${owner()}`, past.value);
 }
 
 let shownTo: string | null = null;
@@ -96,7 +97,7 @@ effect(() => {
 });
 
 export function keepTabs(): void {
-  const kept = tabs.value.map((tab) => ({ title: tab.title.value, text: tab.text.value, document: tab.document.value }));
+  const kept = tabs.value.map((tab) => ({ title: tab.title.value, text: dropSecrets(tab.text.value), document: tab.document.value }));
   keep(`tabs.${owner()}`, kept);
 }
 
@@ -152,7 +153,7 @@ export async function runIn(tab: Tab, sql: string, texts: string[], parameters: 
         tab.shown.value = outcomes.length - 1;
       },
       end: (transaction) => (tab.transaction.value = transaction),
-    }, { rows: MOST_ROWS, ...(parameters.length ? { parameters } : {}) });
+    }, { rows: MOST_ROWS, keep: true, ...(parameters.length ? { parameters } : {}) });
   } catch (error) {
     add({ sql, rows: null, complete: null, error: error instanceof ServerError ? error.fields : { message: explain(error) } });
     tab.shown.value = outcomes.length - 1;
@@ -164,7 +165,7 @@ export async function runIn(tab: Tab, sql: string, texts: string[], parameters: 
 }
 
 function remember(sql: string, ms: number, outcomes: Outcome[]): void {
-  if (SECRET.test(sql)) return;
+  if (maySecret(sql)) return;
   const bad = outcomes.find((outcome) => outcome.error);
   const text = bad ? bad.error!.message : outcomes.map((outcome) => outcome.complete?.tag ?? "").join(", ");
   const entry = { sql, at: Date.now(), ms: Math.round(ms), note: text, bad: bad !== undefined };

@@ -3,7 +3,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatCount, formatMs, formatSize } from "../format";
 import { ask, type Cell, quoteLiteral } from "../run";
-import { openTab } from "../query/work";
+import { countParameters } from "../query/statements";
+import { current, openTab, runIn, tabs } from "../query/work";
 import { explain, go, note } from "../state";
 import { session } from "../api";
 import { Button, Tabs } from "../ui/parts";
@@ -13,6 +14,7 @@ const EVERY_MS = 2000;
 const FILES_EVERY_MS = 30_000;
 const HISTORY = 60;
 const MOST_COUNTED = 40;
+const PLANNED = /^(?:select|with|values|table)\b/i;
 
 type RowsOf = Cell[][];
 
@@ -193,7 +195,23 @@ function Statements({ sample, problems }: { sample: Sample; problems: Map<string
     openTab((sql ?? "").trim());
     go("query");
   };
-  const actions = (query: Cell) => <Button kind="quiet" icon="edit" class="small" label="Open in the editor" onClick={() => open(query)} />;
+  const explainIt = (sql: string) => {
+    const text = `EXPLAIN (FORMAT json) ${sql}`;
+    openTab(text, "Plan");
+    go("query");
+    void runIn(tabs.value[current.value]!, text, [text], []);
+  };
+  const actions = (query: Cell) => {
+    const sql = (query ?? "").trim();
+    // a cut text has no plan, and neither has one in whose constants' places are parameters
+    const hasPlan = PLANNED.test(sql) && sql.length < views.LONGEST && !countParameters(sql);
+    return (
+      <>
+        {hasPlan && <Button kind="quiet" icon="plan" class="small" label="Show the plan" onClick={() => explainIt(sql)} />}
+        <Button kind="quiet" icon="edit" class="small" label="Open in the editor" onClick={() => open(query)} />
+      </>
+    );
+  };
   const log = sample.log.map(([ended, user, engine, sqlstate, ms, rows, bytes, fallback, query]) => [
     ended, user, <>{engine}{fallback ? <small title="What the workers do not support"> {fallback}</small> : null}</>,
     sqlstate === "00000" ? "" : <span class="pill bad">{sqlstate}</span>,

@@ -1,10 +1,13 @@
 /** What the server pane asks, by SQL over the views that everybody has. */
 import { OWN, quoteLiteral } from "../run";
 
+/** Characters of a statement that are asked for. */
+export const LONGEST = 2000;
+
 export const SESSIONS = `
 SELECT pid, coalesce(usename, '') AS usename, coalesce(state, '') AS state, coalesce(wait_event, '') AS wait_event,
     CASE WHEN state = 'active' THEN extract(epoch FROM clock_timestamp() - query_start) END::float8 AS seconds,
-    coalesce(application_name, '') AS application_name, coalesce(client_addr::text, '') AS client_addr, left(coalesce(query, ''), 2000) AS query
+    coalesce(application_name, '') AS application_name, coalesce(client_addr::text, '') AS client_addr, left(coalesce(query, ''), ${LONGEST}) AS query
 FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'
 ORDER BY state <> 'active', query_start`;
 
@@ -15,11 +18,11 @@ export const QUERIES = `
 SELECT pid, fraction FROM gpudb_progress WHERE fraction IS NOT NULL`;
 
 export const LOG = `
-SELECT to_char(ended_at, 'HH24:MI:SS') AS ended, usename, engine, sqlstate, duration_ms, rows, bytes, fallback, left(query, 2000) AS query
+SELECT to_char(ended_at, 'HH24:MI:SS') AS ended, usename, engine, sqlstate, duration_ms, rows, bytes, fallback, left(query, ${LONGEST}) AS query
 FROM gpudb_query_log WHERE ltrim(query) NOT LIKE '${OWN}%' ORDER BY id DESC LIMIT 50`;
 
 export const SLOW = `
-SELECT calls, total_exec_time, mean_exec_time, max_exec_time, rows, left(query, 2000) AS query
+SELECT calls, total_exec_time, mean_exec_time, max_exec_time, rows, left(query, ${LONGEST}) AS query
 FROM pg_stat_statements ORDER BY total_exec_time DESC LIMIT 30`;
 
 export const DATABASE = `

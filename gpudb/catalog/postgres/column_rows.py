@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from gpudb import pgdata
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.deparse import deparse_default, deparse_with_parentheses
+from gpudb.catalog.postgres.deparse import deparse_default
+from gpudb.catalog.postgres.deparse_operations import deparse_expression
 from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.tables import Column
@@ -107,5 +108,5 @@ def _get_expression(column: Column) -> str | None:
     column.
     """
     if column.generated is not None:
-        return deparse_with_parentheses(column.generated)
+        return deparse_expression(column.generated)
     return None if column.default is None or column.identity else deparse_default(column.default, column.type)

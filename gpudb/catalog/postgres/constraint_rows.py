@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import postgast
 
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.partition_trees import list_children
+from gpudb.catalog.partition_trees import find_inherited_key, list_children
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, get_type_facts
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
-from gpudb.catalog.postgres.indexes import IndexFacts, get_named_class, list_indexes
+from gpudb.catalog.postgres.indexes import IndexFacts, find_operator, get_named_class, list_indexes, make_names_unique
 from gpudb.catalog.postgres.partition_rows import add_index_partition, has_index_on_all, list_parent_indexes
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.tables import Check, Column, ForeignKey, IndexDetails, IndexKey, Table
@@ -37,7 +37,8 @@ def add_constraints(rows: SystemRows, catalog: Catalog, table: Table, namespace:
     for foreign_key in table.foreign_keys:
         referenced = catalog.find_relation_by_oid(foreign_key.table)
         if isinstance(referenced, Table):
-            _add_foreign_key(rows, table, foreign_key, referenced, namespace)
+            parent = find_inherited_key(catalog, table, foreign_key)
+            _add_foreign_key(rows, table, foreign_key, referenced, namespace, parent)
 
 
 def _add_index(rows: SystemRows, catalog: Catalog, table: Table, index: IndexFacts, namespace: int, owner: int) -> None:
@@ -45,9 +46,10 @@ def _add_index(rows: SystemRows, catalog: Catalog, table: Table, index: IndexFac
     names = (*(key.column for key in details.keys), *details.included)
     numbers = [_get_column_numbers(table, [name])[0] if name else 0 for name in names]
     columns = [
-        table.columns[number - 1] if number else Column(_name_expression(key.expression), TEXT)
+        table.columns[number - 1] if number else Column(_name_expression(key.expression), key.type or TEXT)
         for number, key in zip(numbers, (*details.keys, *map(IndexKey, details.included)), strict=True)
     ]
+    shown = make_names_unique([column.name for column in columns])
     expressions = [deparse_expression(key.expression) for key in details.keys if key.expression]
     partitioned = table.partitioned_by is not None
     parents = list_parent_indexes(catalog, table, index)
@@ -58,11 +60,12 @@ def _add_index(rows: SystemRows, catalog: Catalog, table: Table, index: IndexFac
         relhassubclass=partitioned and bool(list_children(catalog).get(table.oid)),
         relpersistence="t" if table.temporary else "p", relnatts=len(numbers), relreplident="n",
     )  # fmt: skip
-    for number, column in enumerate(columns, 1):
-        add_column(rows, index.oid, number, Column(column.name, column.type), nullable=True)
+    for number, (name, column) in enumerate(zip(shown, columns, strict=True), 1):
+        add_column(rows, index.oid, number, Column(name, column.type), nullable=True)
     rows.add(
         "pg_index", indexrelid=index.oid, indrelid=table.oid, indnatts=len(numbers), indnkeyatts=len(details.keys),
         indisunique=index.unique, indisprimary=index.primary, indkey=numbers,
+        indisexclusion=bool(index.operators), indimmediate=not index.deferrable,
         indisvalid=not partitioned or has_index_on_all(catalog, table, index),
         indnullsnotdistinct=not index.nulls_distinct,
         indcollation=[get_type_facts(column.type).collation for column in columns],
@@ -129,18 +132,36 @@ def _name_expression(text: str) -> str:
 
 
 def _add_key(rows: SystemRows, catalog: Catalog, table: Table, index: IndexFacts, namespace: int) -> None:
-    numbers = _get_column_numbers(table, index.columns)
+    details = index.details or IndexDetails(tuple(map(IndexKey, index.columns)))
+    types = {column.name: column.type for column in table.columns}
+    numbers = [_get_column_numbers(table, [key.column])[0] if key.column else 0 for key in details.keys]
     parents = list_parent_indexes(catalog, table, index)
+    operators = [
+        find_operator(operator, types[key.column] if key.column else key.type or TEXT)
+        for operator, key in zip(index.operators, details.keys, strict=False)
+    ]
     rows.add(
         "pg_constraint", oid=index.constraint, conname=index.name, connamespace=namespace,
-        contype="p" if index.primary else "u", conrelid=table.oid, conindid=index.oid, conkey=numbers,
+        contype="x" if index.operators else "p" if index.primary else "u", conrelid=table.oid, conindid=index.oid,
+        conkey=numbers, condeferrable=index.deferrable, condeferred=index.deferred, conexclop=operators or None,
         conparentid=parents[0].constraint if parents else 0, conislocal=not parents, coninhcount=len(parents[:1]),
     )  # fmt: skip
-    keys = ", ".join(quote_name(name) for name in index.columns)
-    nulls = "" if index.nulls_distinct else "NULLS NOT DISTINCT "
-    kind = "PRIMARY KEY" if index.primary else "UNIQUE"
-    rows.add("constraint_definitions", oid=index.constraint, definition=f"{kind} {nulls}({keys})")
-    _add_dependencies(rows, index.constraint, table, numbers)
+    rows.add("constraint_definitions", oid=index.constraint, definition=_deparse_constraint(index, details))
+    _add_dependencies(rows, index.constraint, table, _get_column_numbers(table, index.columns))
+
+
+def _deparse_constraint(index: IndexFacts, details: IndexDetails) -> str:
+    if index.operators:
+        pairs = zip(details.keys, index.operators, strict=True)
+        keys = ", ".join(f"{_deparse_key(key)} WITH {operator}" for key, operator in pairs)
+        text = f"EXCLUDE USING {index.method} ({keys})"
+        text += f" WHERE ({deparse_expression(details.predicate)})" if details.predicate else ""
+    else:
+        nulls = "" if index.nulls_distinct else "NULLS NOT DISTINCT "
+        text = "PRIMARY KEY" if index.primary else "UNIQUE"
+        text += f" {nulls}({', '.join(quote_name(name) for name in index.columns)})"
+    text += " DEFERRABLE" if index.deferrable else ""
+    return text + (" INITIALLY DEFERRED" if index.deferred else "")
 
 
 def _add_check(rows: SystemRows, catalog: Catalog, table: Table, check: Check, namespace: int) -> None:
@@ -165,7 +186,14 @@ def _add_check(rows: SystemRows, catalog: Catalog, table: Table, check: Check, n
 _ACTIONS = {"r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
 
 
-def _add_foreign_key(rows: SystemRows, table: Table, foreign: ForeignKey, referenced: Table, namespace: int) -> None:
+def _add_foreign_key(
+    rows: SystemRows,
+    table: Table,
+    foreign: ForeignKey,
+    referenced: Table,
+    namespace: int,
+    parent: ForeignKey | None,
+) -> None:
     numbers, others = _get_column_numbers(table, foreign.columns), _get_column_numbers(referenced, foreign.referenced)
     index = next((i.oid for i in list_indexes(referenced) if i.unique and set(i.columns) == set(foreign.referenced)), 0)
     rows.add(
@@ -175,12 +203,11 @@ def _add_foreign_key(rows: SystemRows, table: Table, foreign: ForeignKey, refere
         confdelsetcols=_get_column_numbers(table, foreign.delete_columns) or None,
         confmatchtype="f" if foreign.match_full else "s", convalidated=foreign.validated,
         condeferrable=foreign.deferrable, condeferred=foreign.deferred,
+        conparentid=0 if parent is None else parent.oid, conislocal=parent is None, coninhcount=int(parent is not None),
     )  # fmt: skip
     own_columns, other_columns = (", ".join(map(quote_name, names)) for names in (foreign.columns, foreign.referenced))
-    target = quote_name(referenced.name)
-    if referenced.schema != "public":
-        target = f"{quote_name(referenced.schema)}.{target}"
-    definition = f"FOREIGN KEY ({own_columns}) REFERENCES {target}({other_columns})"
+    # The search path decides whether the table's name is shown with its schema: the macro sys_constraint.
+    definition = f"FOREIGN KEY ({own_columns}) REFERENCES \x01{referenced.oid}\x01({other_columns})"
     definition += " MATCH FULL" if foreign.match_full else ""
     for event, action in (("UPDATE", foreign.on_update), ("DELETE", foreign.on_delete)):
         definition += f" ON {event} {_ACTIONS[action]}" if action in _ACTIONS else ""

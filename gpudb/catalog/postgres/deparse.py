@@ -10,7 +10,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb import pgdata
 from gpudb.errors import GpudbError
-from gpudb.types import BIT, SqlType
+from gpudb.types import BIT, SqlType, type_exists
 from gpudb.values.bit_strings import parse_bits
 from gpudb.values.interval import parse_restricted_interval
 from gpudb.values.text import format_text, parse_text
@@ -48,12 +48,6 @@ def split_names(text: str) -> list[str]:
 _NAME = re.compile(r'\s*(?:("(?:[^"]|"")*")|([^,]+))[^,]*(?:,|$)')
 
 
-def deparse_with_parentheses(text: str) -> str:
-    """Returns an expression as pg_get_expr shows it, with operations in parentheses."""
-    node = postgast.parse(f"SELECT {text}").stmts[0].stmt.select_stmt.target_list[0].res_target.val
-    return f"({text})" if node.WhichOneof("node") in {"a_expr", "bool_expr", "null_test", "boolean_test"} else text
-
-
 def deparse_default(text: str, item: SqlType) -> str:
     """Returns a column's default as pg_get_expr shows it: a literal has the column's type."""
     try:
@@ -64,10 +58,29 @@ def deparse_default(text: str, item: SqlType) -> str:
     return _deparse_node(node, item) or text
 
 
+def show_type(node: pg.TypeName) -> str | None:
+    """Returns a built-in type as format_type shows it; None for a user's type, and for one with a modifier."""
+    names = [each.string.sval for each in node.names]
+    if len(node.typmods) or len(node.array_bounds) or node.pct_type or len(names) > 2:
+        return None
+    if (len(names) == 2 and names[0] != "pg_catalog") or not type_exists(names[-1]):
+        return None
+    return SqlType(names[-1]).unmodified_name
+
+
+def quote_text(text: str) -> str:
+    """Returns a text as a literal."""
+    escaped = text.replace("'", "''")
+    return f"E'{escaped}'".replace("\\", "\\\\") if "\\" in text else f"'{escaped}'"
+
+
 def _deparse_node(node: pg.Node, item: SqlType) -> str | None:
     kind = node.WhichOneof("node")
     if kind == "a_const":
         return _deparse_literal(node.a_const, item)
+    if kind == "type_cast" and node.type_cast.arg.a_const.HasField("sval"):
+        shown = show_type(node.type_cast.type_name)
+        return None if shown is None else f"{quote_text(node.type_cast.arg.a_const.sval.sval)}::{shown}"
     if kind == "sqlvalue_function":
         name = pg.SQLValueFunctionOp.Name(node.sqlvalue_function.op).removeprefix("SVFOP_")
         return None if name.endswith("_N") else name

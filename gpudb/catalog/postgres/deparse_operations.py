@@ -10,6 +10,8 @@ from typing import Any
 import postgast
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.postgres.deparse import show_type
+
 _BY_COLUMN = {"=": " AND ", "<>": " OR "}
 _PLAIN_CALL = {"funcname", "args", "funcformat", "location"}
 
@@ -37,8 +39,14 @@ def _deparse(node: Any) -> str:
             call = node.func_call
             if call.funcformat == pg.COERCE_EXPLICIT_CALL:
                 bare = pg.Node()
-                bare.func_call.funcname.extend(call.funcname)
+                # A function is shown as the default search path finds it
+                hidden = len(call.funcname) > 1 and call.funcname[-2].string.sval == "public"
+                bare.func_call.funcname.extend(call.funcname[-1:] if hidden else call.funcname)
                 return f"{_deparse_plainly(bare).removesuffix('()')}({', '.join(map(_deparse, call.args))})"
+        case "type_cast" if not _is_typed_constant(node.type_cast.arg):
+            return f"({_deparse(node.type_cast.arg)})::{_deparse_type(node.type_cast.type_name)}"
+        case "type_cast" if node.type_cast.arg.a_const.HasField("sval"):
+            return f"{_deparse_plainly(node.type_cast.arg)}::{_deparse_type(node.type_cast.type_name)}"
         case "a_const" if node.a_const.ival.ival < 0:
             return f"'{node.a_const.ival.ival}'::integer"
         case "boolean_test":
@@ -49,6 +57,23 @@ def _deparse(node: Any) -> str:
         case "sub_link" if node.sub_link.sub_link_type == pg.EXISTS_SUBLINK:
             return f"({_deparse_plainly(node)})"
     return _deparse_plainly(node)
+
+
+def _deparse_type(node: Any) -> str:
+    shown = show_type(node)
+    if shown is not None:
+        return shown
+    nothing = pg.Node()
+    nothing.type_cast.type_name.CopyFrom(node)
+    nothing.type_cast.arg.a_const.isnull = True
+    return _deparse_plainly(nothing).removeprefix("NULL::")
+
+
+def _is_typed_constant(node: Any) -> bool:
+    """Whether a cast of a node is one constant in PostgreSQL: of a text, NULL or a truth value."""
+    if node.WhichOneof("node") != "a_const":
+        return False
+    return node.a_const.isnull or node.a_const.WhichOneof("val") in ("sval", "boolval", "bsval")
 
 
 def _deparse_operation(node: Any) -> str:

@@ -11,7 +11,7 @@ from gpudb.catalog.postgres.names import map_schema_oids
 from gpudb.pgdata import load_added
 
 STATEMENTS_RESET = "pg_stat_statements_reset"
-VECTOR_OIDS = range(11_000, 11_200)
+VECTOR_OIDS = frozenset((*range(11_000, 11_200), *range(11_500, 11_900)))
 """OIDs of the types, functions and operators of the extension vector."""
 
 

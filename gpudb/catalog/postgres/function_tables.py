@@ -18,7 +18,7 @@ NAMES = frozenset(
     pg_available_extension_versions pg_hba_file_rules pg_ident_file_mappings pg_get_replication_slots
     pg_show_replication_origin_status pg_stat_get_wal_senders pg_stat_get_wal_receiver pg_stat_get_progress_info
     pg_stat_get_subscription pg_stat_get_slru pg_stat_get_io pg_stat_get_recovery_prefetch pg_config
-    pg_get_shmem_allocations pg_get_backend_memory_contexts pg_get_publication_tables pg_stat_get_archiver
+    pg_ls_waldir pg_get_shmem_allocations pg_get_backend_memory_contexts pg_get_publication_tables pg_stat_get_archiver
     pg_stat_get_wal pg_get_multixact_members pg_listening_channels pg_stat_get_replication_slot
     pg_stat_get_subscription_stats""".split()
 )  # fmt: skip

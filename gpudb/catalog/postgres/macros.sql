@@ -180,13 +180,20 @@ CREATE MACRO sys_found(found, t, state, before, after) AS
 CREATE MACRO sys_missing_schema(parts) AS list_transform([struct_pack(named := parts)], lambda p:
     CASE WHEN len((p).named) > 1 AND NOT starts_with((p).named[-2], 'pg_temp')
         AND map_extract_value(getvariable('pg_schemas'), (p).named[-2]) IS NULL THEN (p).named[-2] END)[1];
-CREATE MACRO pg_to_regclass(t) AS list_transform([struct_pack(known := sys_find_class(t), shown := t,
+CREATE MACRO pg_to_regclass(t) AS sys_found(sys_find_class(t), t, '42P01', 'relation "', '" does not exist');
+-- A relation whose name is a text: a schema that does not exist is said first.
+CREATE MACRO pg_to_regrelation(t) AS list_transform([struct_pack(known := sys_find_class(t), shown := t,
         schema := sys_missing_schema(sys_parts(CAST(t AS VARCHAR))))], lambda p: coalesce((p).known,
     CASE WHEN (p).schema IS NOT NULL
         THEN CAST(pg_error('3F000', 'schema "' || (p).schema || '" does not exist') AS BIGINT)
         WHEN (p).shown IS NOT NULL
         THEN CAST(pg_error('42P01', 'relation "' || (p).shown || '" does not exist') AS BIGINT) END))[1];
-CREATE MACRO pg_to_regtype(t) AS sys_found(sys_find_type(t), t, '42704', 'type "', '" does not exist');
+CREATE MACRO pg_to_regtype(t) AS list_transform([struct_pack(known := sys_find_type(t), shown := t,
+        schema := CASE WHEN t LIKE '%.%' THEN sys_missing_schema(sys_parts(CAST(t AS VARCHAR))) END)], lambda p:
+    coalesce((p).known, CASE WHEN (p).schema IS NOT NULL
+        THEN CAST(pg_error('3F000', 'schema "' || (p).schema || '" does not exist') AS BIGINT)
+        WHEN (p).shown IS NOT NULL
+        THEN CAST(pg_error('42704', 'type "' || (p).shown || '" does not exist') AS BIGINT) END))[1];
 CREATE MACRO sys_several_procs(t) AS
     (SELECT count(*) > 1 FROM procedure_names AS lc
         WHERE sys_proc_meant(sys_parts(CAST(t AS VARCHAR)), lc.proname, lc.namespace, lc.nspname));
@@ -199,6 +206,13 @@ CREATE MACRO pg_to_regnamespace(t) AS sys_found(sys_find_namespace(t), t, '3F000
 CREATE MACRO pg_to_regrole(t) AS sys_found(sys_find_role(t), t, '42704', 'role "', '" does not exist');
 CREATE MACRO pg_to_regcollation(t) AS
     sys_found(sys_find_collation(t), t, '42704', 'collation "', '" for encoding "UTF8" does not exist');
+CREATE MACRO sys_find_text_search(t) AS regexp_replace(t, '^pg_catalog[.]', '');
+CREATE MACRO pg_to_regconfig(t) AS sys_found(
+    (SELECT first(lt.oid) FROM pg_ts_config AS lt WHERE lt.cfgname = sys_find_text_search(t)), t,
+    '42704', 'text search configuration "', '" does not exist');
+CREATE MACRO pg_to_regdictionary(t) AS sys_found(
+    (SELECT first(lt.oid) FROM pg_ts_dict AS lt WHERE lt.dictname = sys_find_text_search(t)), t,
+    '42704', 'text search dictionary "', '" does not exist');
 
 -- ---------------------------------------------------------------------------------------------- descriptions
 
@@ -249,13 +263,16 @@ CREATE MACRO sys_sequence_of(x, t, part) AS list_transform([struct_pack(shown :=
     lambda p: CASE WHEN ((p).c).columns = 0 AND (p).shown IS NOT NULL AND (p).wanted IS NOT NULL
         THEN CAST(pg_error('42703', 'column "' || (p).wanted || '" of relation "' || (p).shown || '" does not exist') AS VARCHAR)
         ELSE ((p).c).sequence END)[1];
-CREATE MACRO sys_serial_sequence(t, part) AS sys_sequence_of(pg_to_regclass(t), t, part);
+CREATE MACRO sys_serial_sequence(t, part) AS sys_sequence_of(pg_to_regrelation(t), t, part);
 CREATE MACRO sys_sequence_parameters(x) AS (SELECT first(struct_pack(start_value := ps.seqstart,
     minimum_value := ps.seqmin, maximum_value := ps.seqmax, "increment" := ps.seqincrement,
     cycle_option := ps.seqcycle, cache_size := ps.seqcache, data_type := ps.seqtypid))
     FROM pg_sequence AS ps WHERE ps.seqrelid = x);
+-- A foreign key's definition has the other table's OID between two characters 1.
+CREATE MACRO sys_named_target(t) AS CASE WHEN contains(t, chr(1)) THEN replace(t, regexp_extract(t, '\x01\d+\x01'),
+    coalesce(map_extract_value(getvariable('pg_relations'), regexp_extract(t, '\x01(\d+)\x01', 1)), '')) ELSE t END;
 CREATE MACRO sys_constraint(x) AS
-    (SELECT first(dd.definition) FROM constraint_definitions AS dd WHERE dd.oid = x);
+    sys_named_target((SELECT first(dd.definition) FROM constraint_definitions AS dd WHERE dd.oid = x));
 -- Printed prettily, a check has no parentheses but its own: it is kept so, but for the system's.
 CREATE MACRO sys_pretty_constraint(x) AS coalesce(
     (SELECT first('CHECK (' || dk.conbin || ')' || CASE WHEN dk.convalidated THEN '' ELSE ' NOT VALID' END)

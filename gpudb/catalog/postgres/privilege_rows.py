@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from gpudb import pgdata
+from gpudb.catalog.large_objects import LargeObject
 from gpudb.catalog.model import Catalog, Schema
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.relations import Sequence, View
@@ -43,6 +44,8 @@ def add_privileges(rows: SystemRows, catalog: Catalog) -> None:
     """Adds the grants on every object."""
     numbers = _number_roles(catalog)
     for found in list_secured_objects(catalog):
+        if isinstance(found, LargeObject):
+            continue  # no function asks for them
         oid, kind, grants = found.oid, get_kind(found), _list_grants(catalog, found)
         rows.add("acl_lists", kind=_CODES[kind], oid=oid, number=0, grants=_number(grants, numbers))
         if isinstance(found, Table | View):

@@ -65,6 +65,8 @@ def build_rows(catalog: Catalog) -> Mapping[str, pa.Table]:
         add_routine(builder, refresh_row_types(catalog, routine), namespaces[routine.schema], owner, language_oid, name)
         if owner != oids.BOOTSTRAP_ROLE:
             _add_owner(builder, catalog, oids.PG_PROC, routine.oid, owner)
+    for found in catalog.large_objects.values():
+        builder.describe(oids.PG_LARGEOBJECT, found.oid, 0, found.comment)
     add_foreign_objects(builder, catalog, owners)
     add_languages(builder, catalog, owners)
     add_sequence_dependencies(builder, catalog)
@@ -84,6 +86,20 @@ def build_sizes(catalog: Catalog) -> pa.Table | None:
             for index in list_indexes(table):
                 builder.add("relation_sizes", oid=index.oid, bytes=0, row_count=table.rows)
     return builder.tables().get("relation_sizes")
+
+
+def build_large_objects(catalog: Catalog) -> pa.Table | None:
+    """Returns the rows of pg_largeobject_metadata, which change without the catalog's version; None without any."""
+    builder = SystemRows()
+    owners = {role.name: role.oid for role in catalog.roles.values()}
+    for each in catalog.large_objects.values():
+        builder.add(
+            "pg_largeobject_metadata",
+            oid=each.oid,
+            lomowner=owners.get(each.owner, oids.BOOTSTRAP_ROLE),
+            lomacl=show_acl(each.acl),
+        )
+    return builder.tables().get("pg_largeobject_metadata")
 
 
 def _add_namespaces(builder: SystemRows, catalog: Catalog, owners: Mapping[str, int]) -> Mapping[str, int]:

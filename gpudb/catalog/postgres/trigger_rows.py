@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Several
+from functools import cache
 
 import pyarrow as pa
 
+from gpudb import pgdata
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.deparse import quote_name
@@ -17,6 +19,7 @@ from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import BEFORE, INSTEAD, UPDATE, Trigger
 
+_TRIGGER_TYPE = "2279"
 # The bits of pg_trigger.tgtype
 _ROW = 1
 _TIMINGS = {BEFORE: 2, INSTEAD: 64}
@@ -30,8 +33,9 @@ def add_triggers(rows: SystemRows, relation: Table | View) -> None:
         numbers = [names.index(name) + 1 for name in each.columns]
         bits = _TIMINGS.get(each.timing, 0) | (_ROW if each.for_each_row else 0)
         rows.add(
-            "pg_trigger", oid=each.oid, tgrelid=relation.oid, tgparentid=0, tgname=each.name, tgfoid=each.function,
-            tgtype=bits | sum(_EVENTS[event] for event in each.events), tgenabled=each.enabled, tgisinternal=False,
+            "pg_trigger", oid=each.oid, tgrelid=relation.oid, tgparentid=each.parent, tgname=each.name,
+            tgfoid=each.function, tgtype=bits | sum(_EVENTS[event] for event in each.events),
+            tgenabled=each.enabled, tgisinternal=False,
             tgconstrrelid=0, tgconstrindid=0, tgconstraint=0, tgdeferrable=False, tginitdeferred=False,
             tgnargs=len(each.arguments), tgattr=numbers,
             tgargs=b"".join(argument.encode() + b"\0" for argument in each.arguments),
@@ -72,12 +76,19 @@ def _name_functions(catalog: Catalog, path: Several[int]) -> dict[int, str]:
     for each in sorted(found, key=lambda each: rank.get(schemas.get(each.schema, 0), len(rank))):
         if schemas.get(each.schema) in rank:
             first.setdefault(each.name, each)
-    return {
+    return _name_built_in() | {
         each.oid: quote_name(each.name)
         if first.get(each.name) is each
         else f"{quote_name(each.schema)}.{quote_name(each.name)}"
         for each in found
     }
+
+
+@cache
+def _name_built_in() -> dict[int, str]:
+    """Returns the names of PostgreSQL's own trigger functions."""
+    rows = pgdata.load_table("pg_proc").select("oid", "proname", "prorettype")
+    return {int(oid): quote_name(name) for oid, name, result in rows if result == _TRIGGER_TYPE}
 
 
 def _define(trigger: Trigger, relation: str, function: str, *, pretty: bool) -> str:

@@ -12,6 +12,7 @@ from gpudb.functions.registry import MISSING, Operands
 from gpudb.functions.text import get_name_byte
 from gpudb.sql import bound
 from gpudb.types import SqlType
+from gpudb.types.facts import GEOMETRIC_PARTS
 
 
 @render_by_kind.register
@@ -66,6 +67,8 @@ def _(renderer: ExpressionRenderer, expr: bound.Subscript) -> RenderedSql:
     high = renderer.render_value(expr.high) if expr.high is not None else None
     if expr.arg.type.name == "name":
         return RenderedSql(bind_values(get_name_byte, array, str(high)))
+    if expr.arg.type.name in GEOMETRIC_PARTS:
+        return RenderedSql(f"pg_geo_part_{expr.arg.type.name}({array}, {high})")
     # PostgreSQL's arrays start at 1; vectors of the system catalog start at 0.
     index = f"({high} + 1)" if expr.arg.type.name in {"int2vector", "oidvector"} else high
     sql = f"(CASE WHEN {index} > 0 THEN list_extract({array}, {index}) END)"

@@ -9,6 +9,7 @@ from gpudb.duckdb.expressions.renderer import ExpressionRenderer, render_by_kind
 from gpudb.duckdb.rendered_sql import RenderedSql, unpack
 from gpudb.functions import comparison, equality
 from gpudb.functions.let_binding import bind_values
+from gpudb.functions.wide_casts import to_wide_key
 from gpudb.sql import bound
 from gpudb.sql.fallibility import may_fail
 from gpudb.sql.traverse import is_volatile, walk
@@ -94,8 +95,11 @@ def _(renderer: ExpressionRenderer, expr: bound.InList) -> RenderedSql:
             comparison.compare_numbers("=", arg, renderer.render_value(item), kind, item.type) for item in expr.items
         )
         return RenderedSql(f"({'NOT ' if expr.negated else ''}({' OR '.join(each)}))")
-    items = ", ".join(renderer.render_key(item) for item in expr.items)
-    return RenderedSql(f"({renderer.render_key(expr.arg)} {'NOT ' if expr.negated else ''}IN ({items}))")
+    if any(each.type.wide for each in (expr.arg, *expr.items)):
+        arg, *keys = (to_wide_key(*renderer.render(each), each.type) for each in (expr.arg, *expr.items))
+    else:
+        arg, *keys = (renderer.render_key(each) for each in (expr.arg, *expr.items))
+    return RenderedSql(f"({arg} {'NOT ' if expr.negated else ''}IN ({', '.join(keys)}))")
 
 
 def _starts_with_constant(expr: bound.Expr) -> bool:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from gpudb.duckdb.literals import display_scale, quote_literal, render_literal, render_range
 from gpudb.duckdb.rendered_sql import RenderedSql, pack, unpack
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions import equality
-from gpudb.functions.registry import MISSING, Function, Operands, fill_template, get_implementation
+from gpudb.functions.registry import (
+    MISSING,
+    Function,
+    Operands,
+    fill_template,
+    get_implementation,
+    get_wide_implementation,
+)
 from gpudb.sql import bound
 from gpudb.type_dispatch import dispatch_on_type
-from gpudb.types import SqlType
+from gpudb.types import BYTEA, SqlType
 from gpudb.values.range import Range, pack_scales
+from gpudb.values.wide_numerics import encode_numeric
 
 
 @dataclass(slots=True)
@@ -104,6 +113,8 @@ class ExpressionRenderer:
             )
         if how.duckdb is None:
             raise FeatureNotSupported(f"function {function} is not supported here")
+        how = get_wide_implementation(function, operands.types, operands.result) or how
+        assert how.duckdb is not None
         value = fill_template(how.duckdb, operands)
         if function.returns_set:
             return RenderedSql(value)
@@ -126,6 +137,11 @@ class ExpressionRenderer:
         if item.name == "numrange":
             sql = render_range(value, item) if isinstance(value, Range) else f"CAST(NULL AS {item.duckdb_value})"
             return RenderedSql(sql, str(pack_scales(value)) if isinstance(value, Range) else "0")
+        if item.wide and item.name == "numeric":
+            if not isinstance(value, Decimal):
+                return RenderedSql("CAST(NULL AS BLOB)")
+            key, scale = encode_numeric(value)
+            return RenderedSql(render_literal(key, BYTEA), str(scale))
         if item.name == "numeric" and item.is_carried:
             decimal = SqlType("numeric", -1, item.numeric_digits)
             return RenderedSql(render_literal(value, decimal), str(display_scale(value)))

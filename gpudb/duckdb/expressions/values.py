@@ -10,6 +10,7 @@ from gpudb.duckdb.rendered_sql import RenderedSql, unpack
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.casts import cast
 from gpudb.functions.let_binding import bind_values, render_error
+from gpudb.functions.wide_casts import narrow_for_column
 from gpudb.sql import bound
 
 
@@ -37,6 +38,8 @@ def _(renderer: ExpressionRenderer, expr: bound.Parameter) -> RenderedSql:
 @render_by_kind.register
 def _(renderer: ExpressionRenderer, expr: bound.Cast) -> RenderedSql:
     value, scale = renderer.render(expr.arg)
+    if expr.column:
+        return RenderedSql(*narrow_for_column(value, scale, expr.arg.type, expr.type, expr.column))
     return RenderedSql(*cast(value, scale, expr.arg.type, expr.type, expr.explicit))
 
 

@@ -37,7 +37,7 @@ def _call(item: SqlType, functions: pa.Array, statements: pa.Array, *columns: pa
         return pa.nulls(0, item.arrow)
     statement = statements[0].as_py()
     memory = running.find_memory(statement) or MEMORY_BYTES
-    return call_columns(find_interned(functions[0].as_py()), columns, count, _make_wanted(statement), memory)
+    return call_columns(find_interned(functions[0].as_py()), columns, count, make_wanted(statement), memory)
 
 
 def _fold(item: SqlType, aggregates: pa.Array, statements: pa.Array, lists: pa.Array) -> pa.Array:
@@ -51,12 +51,12 @@ def _fold(item: SqlType, aggregates: pa.Array, statements: pa.Array, lists: pa.A
     columns = rows.flatten() if pa.types.is_struct(rows.type) else []
     arguments = ends, there, columns
     found: pa.Array = call_aggregate(
-        "fold_lists", find_interned(aggregates[0].as_py()), arguments, _make_wanted(statement), memory
+        "fold_lists", find_interned(aggregates[0].as_py()), arguments, make_wanted(statement), memory
     )
     return found
 
 
-def _make_wanted(statement: int) -> Wanted:
+def make_wanted(statement: int) -> Wanted:
     """Returns what raises 57014 once a statement has ended; nothing is known of the statement 0."""
     cancel = running.find(statement)
 

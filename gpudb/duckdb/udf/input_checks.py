@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudb.duckdb.udf.registry import FunctionRegistry
+from gpudb.duckdb.udf.styles import in_style
 from gpudb.errors import FeatureNotSupported, GpudbError
 from gpudb.types import SqlType
 from gpudb.values.text import parse_text
@@ -10,7 +11,7 @@ from gpudb.values.text import parse_text
 
 def register(registry: FunctionRegistry) -> None:
     """Registers the function."""
-    registry.add_scalar("pg_input_error", "VARCHAR VARCHAR VARCHAR", "VARCHAR[]", _input_error)
+    registry.add_scalar("pg_input_error", "VARCHAR VARCHAR VARCHAR VARCHAR", "VARCHAR[]", in_style(_input_error))
 
 
 def _input_error(text: str, name: str, zone: str) -> list[str | None] | None:

@@ -6,14 +6,24 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Any
 
 from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import InvalidText, SqlError
-from gpudb.values.json import format_jsonb, normalize_jsonb, parse_jsonb
+from gpudb.values.json import format_jsonb, normalize_jsonb, parse_jsonb, quote_string, sort_keys
 
 _BLANK = re.compile(r"[ \t\n\r]*")
+_INDEX = re.compile(r"\s*[+-]?\d+\s*")
+_BLANKS = frozenset(" \t\n\r")
 _DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
+_SCALAR = r'("(?:[^"\\]|\\.)*+"|[^ \t\n\r"{}\[\],]++)?[ \t\n\r]*+'
+_MEMBER = re.compile(r'[ \t\n\r]*+"((?:[^"\\]|\\.)*+)"[ \t\n\r]*+:[ \t\n\r]*+' + _SCALAR, re.S)
+"""A member of an object up to the comma or brace after it; without a value if that is an object or an array."""
+_ELEMENT = re.compile(r"[ \t\n\r]*+" + _SCALAR, re.S)
+_SCANNER: Any = json.JSONDecoder(parse_float=bool, parse_int=bool)
+_scan = _SCANNER.scan_once
+"""Finds the end of a value, whatever it is."""
 _TYPES = {"{": "object", "[": "array", '"': "string", "t": "boolean", "f": "boolean", "n": "null"}
 
 
@@ -24,6 +34,7 @@ def register(registry: FunctionRegistry) -> None:
     registry.add_scalar("pg_jsonb_element", "VARCHAR INTEGER", "VARCHAR", _element_or_scalar)
     registry.add_scalar("pg_json_text", "VARCHAR", "VARCHAR", unquote)
     registry.add_scalar("pg_json_path", "VARCHAR VARCHAR[]", "VARCHAR", _path)
+    registry.add_scalar("pg_jsonb_path", "VARCHAR VARCHAR[]", "VARCHAR", _canonical_path)
     registry.add_scalar("pg_json_typeof", "VARCHAR", "VARCHAR", json_type)
     registry.add_scalar("pg_json_array_length", "VARCHAR", "INTEGER", _array_length)
     registry.add_scalar(
@@ -77,6 +88,8 @@ def register(registry: FunctionRegistry) -> None:
 
 
 def _skip_blanks(text: str, at: int) -> int:
+    if text[at : at + 1] not in _BLANKS:
+        return at
     found = _BLANK.match(text, at)
     return found.end() if found else at
 
@@ -92,26 +105,37 @@ def json_type(text: str) -> str:
 
 def members(text: str) -> Iterator[tuple[str, str]]:
     """Yields an object's keys and its values' original texts."""
-    at = _skip_blanks(text, _first_position(text) + 1)
-    while text[at] != "}":
-        key, at = _DECODER.raw_decode(text, at)
-        at = _skip_blanks(text, _skip_blanks(text, at) + 1)
-        _, end = _DECODER.raw_decode(text, at)
-        yield key, text[at:end]
-        at = _skip_blanks(text, end)
-        if text[at] == ",":
-            at = _skip_blanks(text, at + 1)
+    at = _first_position(text) + 1
+    while (found := _MEMBER.match(text, at)) is not None:
+        key, value = found.groups()
+        at = found.end()
+        if value is None:
+            start = at
+            _, at = _scan(text, start)
+            value = text[start:at]
+            at = _skip_blanks(text, at)
+        yield (str(json.loads(f'"{key}"')) if "\\" in key else key), value
+        if text[at] != ",":
+            return
+        at += 1
 
 
 def elements(text: str) -> Iterator[str]:
     """Yields the original texts of an array's elements."""
-    at = _skip_blanks(text, _first_position(text) + 1)
-    while text[at] != "]":
-        _, end = _DECODER.raw_decode(text, at)
-        yield text[at:end]
-        at = _skip_blanks(text, end)
-        if text[at] == ",":
-            at = _skip_blanks(text, at + 1)
+    at = _first_position(text) + 1
+    while text[_skip_blanks(text, at)] != "]":
+        found = _ELEMENT.match(text, at)
+        assert found is not None
+        value, at = found[1], found.end()
+        if value is None:
+            start = at
+            _, at = _scan(text, start)
+            value = text[start:at]
+            at = _skip_blanks(text, at)
+        yield value
+        if text[at] != ",":
+            return
+        at += 1
 
 
 def _field(text: str, key: str) -> str | None:
@@ -157,10 +181,30 @@ def _path(text: str, steps: list[str | None]) -> str | None:
     if json_type(text) == "object":  # of equal keys the last one at which the rest of the path exists
         found = [_path(value, rest) for name, value in members(text) if name == step]
         return next((each for each in reversed(found) if each is not None), None)
-    if json_type(text) == "array" and re.fullmatch(r"\s*[+-]?\d+\s*", step):
+    if json_type(text) == "array" and _INDEX.fullmatch(step):
         item = _element(text, int(step))
         return None if item is None else _path(item, rest)
     return None
+
+
+def _canonical_path(text: str, steps: list[str | None]) -> str | None:
+    """Returns a part of a jsonb, whose keys differ and whose parts are printed as the whole is."""
+    value = parse_document(text)
+    for step in steps:
+        if step is None:
+            return None
+        if isinstance(value, dict):
+            if step not in value:
+                return None
+            value = value[step]
+        elif isinstance(value, list) and _INDEX.fullmatch(step):
+            index = int(step)
+            if not -len(value) <= index < len(value):
+                return None
+            value = value[index]
+        else:
+            return None
+    return format_jsonb(value)
 
 
 def _invalid_parameter(message: str) -> SqlError:
@@ -249,7 +293,7 @@ def _delete_at(text: str, index: int) -> str:
 
 def path_index(step: str | None, depth: int) -> int:
     """Parses a path step as an array index; 22P02 if it is no integer. `depth` is its position in the path."""
-    if step is None or not re.fullmatch(r"\s*[+-]?\d+\s*", step):
+    if step is None or not _INDEX.fullmatch(step):
         raise InvalidText(f'path element at position {depth} is not an integer: "{step}"')
     return int(step)
 
@@ -334,8 +378,7 @@ def _insert(text: str, steps: list[str | None], new: str, after: bool) -> str:
 def _pretty(value: Any, depth: int) -> str:
     inner, outer = "    " * (depth + 1), "    " * depth
     if isinstance(value, dict):
-        keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
-        lines = [f"{inner}{format_jsonb(key)}: {_pretty(value[key], depth + 1)}" for key in keys]
+        lines = [f"{inner}{quote_string(key)}: {_pretty(value[key], depth + 1)}" for key in sort_keys(value)]
         return "{\n" + (",\n".join(lines) + "\n" if lines else "") + outer + "}"
     if isinstance(value, list):
         lines = [inner + _pretty(item, depth + 1) for item in value]
@@ -349,20 +392,34 @@ def _remove_nulls(value: Any) -> Any:
     return [_remove_nulls(item) for item in value] if isinstance(value, list) else value
 
 
+class _Members(list[tuple[str, Any]]):
+    """The members of an object as written, equal keys included."""
+
+
+class _Digits(str):
+    """A number as it is written."""
+
+
+_AS_WRITTEN = json.JSONDecoder(object_pairs_hook=_Members, parse_float=_Digits, parse_int=_Digits)
+
+
 def _strip_text(text: str) -> str:
-    match json_type(text):
-        case "object":
-            kept = [(key, value) for key, value in members(text) if json_type(value) != "null"]
-            return (
-                "{"
-                + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_strip_text(value)}" for key, value in kept)
-                + "}"
-            )
-        case "array":
-            return "[" + ",".join(_strip_text(item) for item in elements(text)) + "]"
-        case "string":
-            return json.dumps(json.loads(text), ensure_ascii=False)
-    return text.strip(" \t\n\r")
+    """Returns a json without the members that are null; all else is as it is written, but for blanks."""
+    return _write_stripped(_AS_WRITTEN.decode(text))
+
+
+def _write_stripped(value: Any) -> str:
+    kind = type(value)
+    if kind is str:
+        return encode_basestring(value)
+    if kind is _Digits:
+        return str(value)
+    if kind is _Members:
+        kept = [f"{encode_basestring(key)}:{_write_stripped(item)}" for key, item in value if item is not None]
+        return "{" + ",".join(kept) + "}"
+    if kind is list:
+        return "[" + ",".join(map(_write_stripped, value)) + "]"
+    return "null" if value is None else "true" if value else "false"
 
 
 def _object(keys: list[str | None], values: list[str | None], items: list[str | None] | None) -> str:
@@ -373,7 +430,7 @@ def _object(keys: list[str | None], values: list[str | None], items: list[str | 
     if None in keys:
         raise SqlError.of("null_value_not_allowed", "null value not allowed for object key")
     pairs = (
-        f"{json.dumps(key, ensure_ascii=False)} : {'null' if value is None else json.dumps(value, ensure_ascii=False)}"
+        f"{encode_basestring(str(key))} : {'null' if value is None else encode_basestring(value)}"
         for key, value in zip(keys, values)
     )
     return "{" + ", ".join(pairs) + "}"

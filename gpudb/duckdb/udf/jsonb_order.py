@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from gpudb.duckdb.udf.registry import FunctionRegistry
+from gpudb.values.json import sort_keys
 
 _DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
 
@@ -14,6 +15,7 @@ _DECODER = json.JSONDecoder(parse_float=Decimal, parse_int=Decimal)
 _NULL, _STRING, _NUMBER, _BOOLEAN, _ARRAY, _OBJECT = (bytes([kind]) for kind in range(1, 7))
 _NEGATIVE, _ZERO, _POSITIVE = b"\1", b"\2", b"\3"
 _EXPONENT_MIDDLE = 1 << 31
+_INVERTED = bytes(range(255, -1, -1))
 
 
 def register(registry: FunctionRegistry) -> None:
@@ -30,19 +32,19 @@ def sort_key(text: str) -> bytes:
 
 
 def _encode(value: Any) -> bytes:
-    match value:
-        case None:
-            return _NULL
-        case bool():
-            return _BOOLEAN + bytes([value])
-        case str():
-            return _STRING + value.encode() + b"\0"
-        case Decimal():
-            return _NUMBER + _encode_number(value)
-        case list():
-            return _ARRAY + _encode_count(len(value)) + b"\1" + b"".join(map(_encode, value))
-    keys = sorted(value, key=lambda key: (len(key.encode()), key.encode()))
-    return _OBJECT + _encode_count(len(value)) + b"".join(key.encode() + b"\0" + _encode(value[key]) for key in keys)
+    kind = type(value)
+    if kind is str:
+        return b"%b%b\0" % (_STRING, value.encode())
+    if kind is Decimal:
+        return _NUMBER + _encode_number(value)
+    if value is None:
+        return _NULL
+    if kind is bool:
+        return _BOOLEAN + bytes((value,))
+    if kind is list:
+        return _ARRAY + _encode_count(len(value)) + b"\1" + b"".join(map(_encode, value))
+    parts = [b"%b\0%b" % (key.encode(), _encode(value[key])) for key in sort_keys(value)]
+    return _OBJECT + _encode_count(len(value)) + b"".join(parts)
 
 
 def _encode_count(items: int) -> bytes:
@@ -53,6 +55,7 @@ def _encode_number(value: Decimal) -> bytes:
     """Encodes sign, exponent and digits; a negative number inverts the bytes after its sign."""
     if not value:
         return _ZERO
-    digits = "".join(map(str, value.as_tuple().digits)).strip("0")
-    size = (value.adjusted() + _EXPONENT_MIDDLE).to_bytes(4, "big") + digits.encode() + b"\0"
-    return _POSITIVE + size if value > 0 else _NEGATIVE + bytes(255 - byte for byte in size)
+    text = str(value)
+    digits = text.lstrip("-").replace(".", "") if "E" not in text else "".join(map(str, value.as_tuple().digits))
+    size = (value.adjusted() + _EXPONENT_MIDDLE).to_bytes(4, "big") + digits.strip("0").encode() + b"\0"
+    return _POSITIVE + size if text[0] != "-" else _NEGATIVE + size.translate(_INVERTED)

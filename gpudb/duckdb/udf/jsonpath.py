@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from gpudb.duckdb.udf.regex import is_match
@@ -29,12 +30,17 @@ def register(registry: FunctionRegistry) -> None:
 
 def _evaluate(text: str, path: str, variables: str, zone: str) -> Evaluation:
     # the operators take no variables: there each variable is null
-    values = _DECODER.decode(variables) if variables else None
+    values = _read_variables(variables) if variables else None
     if variables and not isinstance(values, dict):
         detail = 'Jsonpath parameters should be encoded as key-value pairs of "vars" object.'
         raise SqlError.of("invalid_parameter_value", '"vars" argument is not an object', detail=detail)
     session_tz = parse_session_zone(zone) if zone else None
     return Evaluation(parse(path), _DECODER.decode(text), values, _matches, session_tz)
+
+
+@lru_cache(256)
+def _read_variables(text: str) -> Any:
+    return _DECODER.decode(text)
 
 
 def _matches(text: str, pattern: str, flags: str) -> bool:

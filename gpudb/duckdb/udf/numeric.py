@@ -14,14 +14,23 @@ _EXACT = Context(prec=200, rounding=ROUND_HALF_UP, Emax=999999, Emin=-999999)
 
 def register(registry: FunctionRegistry) -> None:
     """Registers wide products, quotients and remainders."""
-    registry.add_scalar("pg_wide_product", "VARCHAR VARCHAR INTEGER", "VARCHAR", _multiply)
+    registry.add_scalar("pg_wide_product", "VARCHAR VARCHAR INTEGER BOOLEAN", "VARCHAR", _multiply)
     registry.add_scalar("pg_whole_quotient", "VARCHAR VARCHAR INTEGER", "VARCHAR", _whole_quotient)
     registry.add_scalar("pg_remainder", "VARCHAR VARCHAR INTEGER", "VARCHAR", _remainder)
 
 
-def _multiply(a: str, b: str, scale: int) -> str:
-    """Returns a * b at `scale` decimals, halves rounded away from zero."""
-    return format_at_scale(_EXACT.multiply(Decimal(a), Decimal(b)), scale)
+def _multiply(a: str, b: str, scale: int, rounds: bool) -> str:
+    """Returns a * b at `scale` decimals; 22003 if a decimal that it drops is not zero.
+
+    One that `rounds` drops those of a product of more than 38 decimals, for which no layout has room.
+    """
+    product = _EXACT.multiply(Decimal(a), Decimal(b))
+    text = format_at_scale(product, scale)
+    if Decimal(text) != product:
+        decimals = -int(product.normalize(_EXACT).as_tuple().exponent)
+        if not rounds or decimals <= DIGITS:
+            raise numeric_overflow(lost=True)
+    return text
 
 
 def format_at_scale(value: Decimal, scale: int) -> str:

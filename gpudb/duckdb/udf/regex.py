@@ -22,7 +22,6 @@ from gpudb.functions.posix_regex import translate, translate_similar
 QUICK_S = 0.02
 _BOUNDED: dict[str, tuple[Callable[..., Any], str, str]] = {
     "pg_like": (regex_matching.like, "VARCHAR VARCHAR BOOLEAN", "BOOLEAN"),
-    "pg_bytes_like": (regex_matching.like_bytes, "BLOB BLOB", "BOOLEAN"),
     "pg_similar_substring": (regex_matching.similar_substring, "VARCHAR VARCHAR VARCHAR", "VARCHAR"),
     "pg_regex_replace": (regex_matching.replace, "VARCHAR VARCHAR VARCHAR INTEGER BIGINT VARCHAR", "VARCHAR"),
     "pg_regex_substring": (regex_matching.substring, "VARCHAR VARCHAR", "VARCHAR"),
@@ -41,9 +40,29 @@ def register(registry: FunctionRegistry) -> None:
     registry.add_scalar("pg_similar", "VARCHAR VARCHAR", "VARCHAR", translate_similar)
     registry.add_scalar("pg_bytes_like_escape", "BLOB BLOB", "BLOB", lambda pattern, escape: replace_like_escape(
         pattern.decode("latin-1"), escape.decode("latin-1")).encode("latin-1"))  # fmt: skip
+    registry.add_columnar("pg_bytes_like", "BLOB BLOB BIGINT", "BOOLEAN", _like_bytes)
     registry.add_scalar("pg_regex_like", "VARCHAR VARCHAR VARCHAR BIGINT", "BOOLEAN", is_match)
     for name, (function, parameters, result) in _BOUNDED.items():
         registry.add_scalar(name, f"{parameters} BIGINT", result, _bound(function))
+
+
+def _like_bytes(values: pa.Array, patterns: pa.Array, statements: pa.Array) -> pa.BooleanArray:
+    """LIKE of bytea: of one pattern of bytes between `%` at once, else value by value."""
+    distinct = patterns.unique()
+    pattern = distinct[0].as_py() if len(distinct) == 1 else None
+    if pattern is not None and b"_" not in pattern and b"\\" not in pattern and pattern.count(b"%") <= 2:
+        first, *others = pattern.split(b"%")
+        if not others:
+            return pc.equal(values, pattern)
+        if len(others) == 1:
+            found = pc.and_(pc.starts_with(values, first), pc.ends_with(values, others[0]))
+            return pc.and_(found, pc.greater_equal(pc.binary_length(values), len(first) + len(others[0])))
+        if not first and not others[1]:
+            return pc.match_substring(values, others[0])
+    match = _bound(regex_matching.like_bytes)
+    rows = zip(values.to_pylist(), patterns.to_pylist(), statements.to_pylist(), strict=True)
+    return pa.array([None if value is None or like is None else match(value, like, n) for value, like, n in rows],
+                    pa.bool_())  # fmt: skip
 
 
 def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,8 +75,7 @@ def _bound(function: Callable[..., Any]) -> Callable[..., Any]:
         *arguments, statement = operands
         running.check(statement)
         try:
-            with regex_matching.limit_time(QUICK_S):
-                return function(*arguments)
+            return regex_matching.call_within(QUICK_S, function, arguments)
         except TimeoutError:
             return matcher.call(function.__name__, arguments, statement)
 

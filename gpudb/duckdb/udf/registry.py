@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from gpudb.errors import GpudbError
 from gpudb.functions.let_binding import CONTEXT, DETAIL, HINT
+from gpudb.values.array import MAX_DIMENSIONS
 
 Value = Any
 _ARROW: dict[str, pa.DataType] = {
@@ -24,9 +25,27 @@ _ARROW: dict[str, pa.DataType] = {
     "FLOAT": pa.float32(),
     "DOUBLE": pa.float64(),
     "VARCHAR": pa.string(),
-    "VARCHAR[]": pa.list_(pa.string()),
-    "VARCHAR[][]": pa.list_(pa.list_(pa.string())),
     "STRUCT(key VARCHAR, value VARCHAR)[]": pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())])),
+    "STRUCT(lexeme VARCHAR, positions SMALLINT[], weights VARCHAR[])[]": pa.list_(
+        pa.struct([("lexeme", pa.string()), ("positions", pa.list_(pa.int16())), ("weights", pa.list_(pa.string()))])
+    ),
+    "STRUCT(tokid INTEGER, token VARCHAR)[]": pa.list_(pa.struct([("tokid", pa.int32()), ("token", pa.string())])),
+    "STRUCT(tokid INTEGER, alias VARCHAR, description VARCHAR)[]": pa.list_(
+        pa.struct([("tokid", pa.int32()), ("alias", pa.string()), ("description", pa.string())])
+    ),
+    "STRUCT(alias VARCHAR, description VARCHAR, token VARCHAR, dictionaries BIGINT[], dictionary BIGINT,"
+    " lexemes VARCHAR[])[]": pa.list_(
+        pa.struct(
+            [
+                ("alias", pa.string()),
+                ("description", pa.string()),
+                ("token", pa.string()),
+                ("dictionaries", pa.list_(pa.int64())),
+                ("dictionary", pa.int64()),
+                ("lexemes", pa.list_(pa.string())),
+            ]
+        )
+    ),
     "BLOB": pa.binary(),
     "DATE": pa.date32(),
     "TIME": pa.time64("us"),
@@ -34,12 +53,17 @@ _ARROW: dict[str, pa.DataType] = {
     "TIMESTAMPTZ": pa.timestamp("us", "UTC"),
     "INTERVAL": pa.month_day_nano_interval(),
 }
+_items: pa.DataType = pa.string()
+for _dims in range(1, MAX_DIMENSIONS + 1):
+    _items = pa.list_(_items)
+    _ARROW["VARCHAR" + "[]" * _dims] = _items
 _INTEGER_TYPES = {"DATE": pa.int32(), "TIME": pa.int64(), "TIMESTAMP": pa.int64(), "TIMESTAMPTZ": pa.int64()}
 
 MODULES = tuple(
-    "text_forms quotient deviation numeric regex strings intervals mathematics json json_records"
-    " jsonb_assign jsonb_order to_char to_date to_char_numbers to_number ranges inet"
-    " jsonpath sql_json input_checks sketches hashes vectors matrices memory device_code".split()
+    "text_forms quotient deviation numeric regex strings intervals mathematics degrees json json_records"
+    " jsonb_assign jsonb_order time_series to_char to_date to_char_numbers to_number ranges inet"
+    " jsonpath sql_json input_checks sketches hashes vectors half_vectors sparse_vectors matrices memory"
+    " device_code matrix_clusters text_search geometry binary_forms wide_numerics".split()
 )
 
 

@@ -7,15 +7,24 @@ import binascii
 import hashlib
 import re
 import unicodedata
+from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 from typing import Literal
 
+import numpy as np
+import pyarrow as pa
+
+from gpudb.duckdb.udf.distinct_rows import find_valid, map_by_name
+from gpudb.duckdb.udf.format_columns import format_columns
 from gpudb.duckdb.udf.registry import FunctionRegistry
 from gpudb.errors import SqlError
 from gpudb.functions.keywords import QUOTED_KEYWORDS
 from gpudb.types import INT4
 from gpudb.values.letter_case import capitalize
 from gpudb.values.numbers import parse_integer
+from gpudb.values.text_characters import Characters
+from gpudb.values.text_pieces import Integers
 from gpudb.values.to_ascii import to_ascii
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
@@ -27,9 +36,9 @@ LINE_LENGTH = 76
 
 def register(registry: FunctionRegistry) -> None:
     """Registers the string functions."""
-    registry.add_scalar("pg_upper_slow", "VARCHAR", "VARCHAR", lambda s: "".join(map(capitalize, s)))
-    registry.add_scalar("pg_lower_slow", "VARCHAR", "VARCHAR", lambda s: "".join(c.lower()[:1] for c in s))
-    registry.add_scalar("pg_initcap", "VARCHAR", "VARCHAR", initcap)
+    registry.add_columnar("pg_upper_slow", "VARCHAR", "VARCHAR", partial(_map_characters, capitalize))
+    registry.add_columnar("pg_lower_slow", "VARCHAR", "VARCHAR", partial(_map_characters, _lower))
+    registry.add_columnar("pg_initcap", "VARCHAR", "VARCHAR", _capitalize_words)
     registry.add_scalar("pg_reverse_slow", "VARCHAR", "VARCHAR", lambda s: s[::-1])
     registry.add_scalar("pg_characters", "VARCHAR", "VARCHAR[]", list)
     registry.add_scalar("pg_quote_ident", "VARCHAR", "VARCHAR", quote_ident)
@@ -69,13 +78,20 @@ def _join(items: list[str | None], separator: str) -> str:
     return separator.join(item for item in items if item is not None)
 
 
-def initcap(text: str) -> str:
+def _lower(character: str) -> str:
+    return character.lower()[:1]
+
+
+def _map_characters(convert: Callable[[str], str], column: pa.Array) -> pa.Array:
+    characters = Characters(column)
+    return characters.build(characters.map(convert))
+
+
+def _capitalize_words(column: pa.Array) -> pa.Array:
     """Capitalizes the first letter of each word; a word is a run of letters and digits."""
-    result, inside = [], False
-    for char in text:
-        result.append(char.lower()[:1] if inside else capitalize(char))
-        inside = char.isalnum()
-    return "".join(result)
+    characters = Characters(column)
+    inside = characters.follow(characters.test(str.isalnum))
+    return characters.build(np.where(inside, characters.map(_lower), characters.map(capitalize)))
 
 
 def quote_ident(name: str) -> str:
@@ -96,14 +112,15 @@ def quote_literal(text: str) -> str:
 _MAX_CHARACTERS = 64 << 20
 
 
-def _format_column(formats: object, arguments: object) -> object:
-    import pyarrow as pa
+def _format_column(formats: pa.Array, arguments: pa.Array) -> pa.Array:
+    arguments = arguments.fill_null([]) if arguments.null_count else arguments
 
-    rows = zip(formats.to_pylist(), arguments.to_pylist())  # type: ignore[attr-defined]
-    return pa.array(
-        [None if text is None else format_text(text, arguments_of_row or []) for text, arguments_of_row in rows],
-        pa.string(),
-    )
+    def compute(text: str, rows: Integers) -> pa.Array:
+        chosen = arguments.take(pa.array(rows))
+        found = format_columns(text, chosen)
+        return found if found is not None else pa.array([format_text(text, row) for row in chosen.to_pylist()])
+
+    return map_by_name(formats, find_valid(formats), pa.string(), compute)
 
 
 def format_text(text: str, arguments: list[str | None]) -> str:

@@ -1,91 +1,25 @@
-"""to_char of dates and times, and the templates that it shares with to_date (PostgreSQL's formatting.c)."""
+"""to_char of dates, times and intervals: a template's fields are computed for all rows (PostgreSQL's formatting.c)."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
+from gpudb.duckdb.udf.datetime_templates import DAYS, MONTHS, ROMAN, Token, parse_template
+from gpudb.duckdb.udf.distinct_rows import map_by_name
 from gpudb.duckdb.udf.registry import FunctionRegistry
-from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.errors import SqlError
 from gpudb.values import calendar, zones
-from gpudb.values.text_columns import split_intervals
+from gpudb.values.calendar_columns import civil_from_days, days_from_civil, iso_from_days, weekday_from_days
+from gpudb.values.interval_columns import split_intervals
+from gpudb.values.text_pieces import Integers, Mask, Piece, join_pieces, make_literal, pick_words, write_integers
+from gpudb.values.zone_columns import get_zone_abbreviations, get_zone_offsets
 
-MONTHS = "January February March April May June July August September October November December".split()
-DAYS = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split()
-ROMAN = "XII XI X IX VIII VII VI V IV III II I".split()
-_PLAIN = (
-    "A.D. A.M. AD AM B.C. BC CC DAY DDD DD DY Day Dy D FF1 FF2 FF3 FF4 FF5 FF6 HH24 HH12 HH IDDD ID IW IYYY IYY IY I J"
-    " FX MI MM MONTH MON MS Month Mon OF P.M. PM Q RM SSSSS SSSS SS TZH TZM TZ US WW W Y,YYY YYYY YYY YY Y"
-    " a.d. a.m. ad am b.c. bc cc day ddd dd dy d ff1 ff2 ff3 ff4 ff5 ff6 hh24 hh12 hh iddd id iw iyyy iyy iy i j"
-    " fx mi mm month mon ms of p.m. pm q rm sssss ssss ss tzh tzm tz us ww w y,yyy yyyy yyy yy y"
-).split()
-_KEYWORD = re.compile("|".join(re.escape(word) for word in sorted(_PLAIN, key=len, reverse=True)))
-_NO_CASE = frozenset(
-    "CC DDD DD D FF1 FF2 FF3 FF4 FF5 FF6 FX HH24 HH12 HH IDDD ID IW IYYY IYY IY I J MI MM MS OF Q SSSSS SSSS SS TZH TZM"
-    " US WW W Y,YYY YYYY YYY YY Y".split()
-)
-
-
-_NAMED = frozenset({"MONTH", "MON", "DAY", "DY"})
-_PREFIXES = frozenset({"FM", "fm", "TM", "tm"})
-"""Valid in these spellings only: in `YYYYThh` the T is text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A template keyword with its modifiers, or (`key` empty) literal text, which may have been quoted."""
-
-    key: str
-    text: str
-    fill: bool = True
-    ordinal: str = ""
-    quoted: bool = False
-
-
-@lru_cache(maxsize=256)
-def parse_template(template: str) -> tuple[Token, ...]:
-    """Parses a template. Month and day names are the C locale's, without padding after TM. 0A000 for SP."""
-    result: list[Token] = []
-    at = 0
-    while at < len(template):
-        start, fill, local = at, True, False
-        while template[at : at + 2] in _PREFIXES:
-            prefix = template[at : at + 2].upper()
-            fill, local, at = fill and prefix != "FM", local or prefix == "TM", at + 2
-        found = _KEYWORD.match(template, at)
-        if found is not None:
-            at = found.end()
-            key = found.group().upper() if found.group().upper() in _NO_CASE else found.group()
-            fill = fill and not (local and key.upper() in _NAMED)
-            ordinal = template[at : at + 2] if template[at : at + 2] in {"TH", "th"} else ""
-            at += len(ordinal)
-            if template[at : at + 2].upper() == "SP":
-                raise FeatureNotSupported('the template modifier "SP" is not supported')
-            result.append(Token(key, found.group(), fill, ordinal))
-            continue
-        if at > start:
-            continue
-        if template[at] == '"':
-            end = at + 1
-            text = ""
-            while end < len(template) and template[end] != '"':
-                end += template[end] == "\\" and end + 1 < len(template)
-                text += template[end]
-                end += 1
-            result.append(Token("", text, quoted=True))
-            at = end + 1
-        elif template[at] == "\\" and template[at + 1 : at + 2] == '"':
-            result.append(Token("", '"'))
-            at += 2
-        else:
-            result.append(Token("", template[at]))
-            at += 1
-    return tuple(result)
+_SECOND, _HOUR = 1_000_000, 3_600_000_000
+_ORDINALS = ("th", "st", "nd", "rd")
 
 
 def register(registry: FunctionRegistry) -> None:
@@ -95,105 +29,192 @@ def register(registry: FunctionRegistry) -> None:
     registry.add_columnar("pg_format_interval", "INTERVAL VARCHAR", "VARCHAR", _format_intervals)
 
 
-# ---------------------------------------------------------------------------------------------- writing
+# ---------------------------------------------------------------------------------------------- fields
 
 
-@dataclass(slots=True)
 class Fields:
-    """The fields that a template prints; `days` (of the calendar) is None for an interval."""
+    """The fields that templates print, of each row, computed when they are asked for: numbers of the calendar, and
+    microseconds of the day. `offset` (seconds east of Greenwich) and `zone` are set for a timestamptz.
+    """
 
-    year: int
-    month: int
-    day: int
-    microseconds: int
-    days: int | None = None
-    offset: int | None = None
-    zone: str = ""
+    is_interval = False
+
+    def __init__(self, timestamps: Integers, zone: zones.Zone | None = None) -> None:
+        self._utc = timestamps
+        self._zone = zone
+        self.offset = np.zeros_like(timestamps) if zone is None else get_zone_offsets(zone, timestamps)
+        self.days, self.microseconds = np.divmod(timestamps + self.offset * _SECOND, calendar.DAY)
+
+    def __len__(self) -> int:
+        return len(self.microseconds)
+
+    @cached_property
+    def civil(self) -> tuple[Integers, Integers, Integers]:
+        """Years (0 is 1 BC), months and days."""
+        return civil_from_days(self.days)
+
+    @cached_property
+    def display_year(self) -> Integers:
+        """Years as they are printed: 1 is 1 BC too."""
+        year = self.civil[0]
+        return np.where(year > 0, year, 1 - year)
+
+    @cached_property
+    def clock(self) -> tuple[Integers, Integers, Integers, Integers]:
+        """Hours, minutes, seconds and microseconds, all with the sign of the time."""
+        sizes = np.abs(self.microseconds)
+        signs = np.where(self.microseconds < 0, -1, 1)
+        seconds, fraction = np.divmod(sizes, _SECOND)
+        return signs * (seconds // 3600), signs * (seconds // 60 % 60), signs * (seconds % 60), signs * fraction
+
+    @cached_property
+    def weekday(self) -> Integers:
+        """Days of the week; 0 is Sunday."""
+        return weekday_from_days(self.days)
+
+    @cached_property
+    def day_of_year(self) -> Integers:
+        """Days of the year, from 1."""
+        days: Integers = self.days - days_from_civil(self.civil[0], 1, 1) + 1
+        return days
+
+    @cached_property
+    def iso(self) -> tuple[Integers, Integers]:
+        """ISO 8601 years, as they are printed, and weeks."""
+        year, week = iso_from_days(self.days)
+        return np.where(year > 0, year, 1 - year), week
+
+    def abbreviations(self) -> tuple[tuple[str, ...], Integers]:
+        """Abbreviations of the zone, and the place of each row's."""
+        if self._zone is None:
+            return ("",), np.zeros(len(self), np.int64)
+        return get_zone_abbreviations(self._zone, self._utc)
+
+
+class _IntervalFields(Fields):
+    """The fields of intervals; some follow PostgreSQL's formula for Julian days (date2j) of years, months and days."""
+
+    is_interval = True
+
+    def __init__(self, months: Integers, days: Integers, microseconds: Integers) -> None:
+        signs, sizes = np.where(months < 0, -1, 1), np.abs(months)
+        self._parts: tuple[Integers, Integers, Integers] = signs * (sizes // 12), signs * (sizes % 12), days
+        self.microseconds = microseconds
+        year, month, day = self._parts
+        month, year = np.where(month > 2, month + 1, month + 13), np.where(month > 2, year + 4800, year + 4799)
+        century = year // 100
+        whole = year * 365 - 32167 + year // 4 - century + century // 4
+        self.days = whole + 7834 * month // 256 + day - 2_440_588
+
+    @cached_property
+    def civil(self) -> tuple[Integers, Integers, Integers]:
+        return self._parts
+
+    @cached_property
+    def display_year(self) -> Integers:
+        return self._parts[0]
+
+    @cached_property
+    def day_of_year(self) -> Integers:
+        """Days in months of 30 days."""
+        year, month, day = self._parts
+        days: Integers = (year * 12 + month) * 30 + day
+        return days
+
+    @cached_property
+    def iso(self) -> tuple[Integers, Integers]:
+        return iso_from_days(self.days)
+
+
+# ---------------------------------------------------------------------------------------------- columns
 
 
 def _format_timestamps(column: pa.Array, templates: pa.Array) -> pa.Array:
-    values = column.cast(pa.timestamp("us")).view(pa.int64()).to_pylist()
-    return pa.array([_format_timestamp(v, t) for v, t in zip(values, templates.to_pylist())], pa.string())
+    return _format_moments(column.cast(pa.timestamp("us")), templates, None)
 
 
 def _format_timestamptz(column: pa.Array, templates: pa.Array, names: pa.Array) -> pa.Array:
-    values = column.cast(pa.timestamp("us", "UTC")).view(pa.int64()).to_pylist()
     zone = zones.parse_session_zone(names[0].as_py()) if len(names) else zones.fixed_offset_zone(0)
-    return pa.array([_format_timestamp(v, t, zone) for v, t in zip(values, templates.to_pylist())], pa.string())
+    return _format_moments(column.cast(pa.timestamp("us", "UTC")), templates, zone)
 
 
-def _format_timestamp(value: int | None, template: str | None, zone: zones.Zone | None = None) -> str | None:
-    if value is None or not template:
-        return None
-    if abs(value) >= calendar.MAX_TIMESTAMP:
-        return None
-    offset, name = None, ""
-    if zone is not None:
-        offset = zones.get_offset(zone, value)
-        name = zones.get_zone_abbreviation(zone, value)
-        value += offset * 1_000_000
-    days, time = divmod(value, calendar.DAY)
-    return format_fields(Fields(*calendar.civil_from_days(days), time, days, offset, name), template)
+def _format_moments(column: pa.Array, templates: pa.Array, zone: zones.Zone | None) -> pa.Array:
+    values = column.view(pa.int64()).fill_null(calendar.MAX_TIMESTAMP).to_numpy(zero_copy_only=False)
+    valid = (values < calendar.MAX_TIMESTAMP) & (values > -calendar.MAX_TIMESTAMP)
+    return _format_by_template(templates, valid, lambda rows: Fields(values[rows], zone))
 
 
 def _format_intervals(column: pa.Array, templates: pa.Array) -> pa.Array:
-    valid = column.is_valid().to_pylist()
-    result: list[str | None] = []
-    parts = split_intervals(column).tolist() if len(column) else []
-    for (months, days, nanoseconds), template, ok in zip(parts, templates.to_pylist(), valid):
-        if not ok or not template:
-            result.append(None)
-            continue
-        sign = -1 if months < 0 else 1
-        years, months = sign * (abs(months) // 12), sign * (abs(months) % 12)
-        result.append(format_fields(Fields(years, months, days, nanoseconds // 1000), template))
-    return pa.array(result, pa.string())
-
-
-def format_fields(fields: Fields, template: str) -> str:
-    """Formats a value by a template; 22007 for a field that an interval lacks."""
-    return "".join(
-        _PRINTERS[token.key](fields, token) if token.key else token.text for token in parse_template(template)
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    parts = split_intervals(column)
+    months, days, nanoseconds = (parts[name].astype(np.int64) for name in ("months", "days", "nanoseconds"))
+    return _format_by_template(
+        templates, valid, lambda rows: _IntervalFields(months[rows], days[rows], nanoseconds[rows] // 1000)
     )
 
 
-def _clock_fields(fields: Fields) -> tuple[int, int, int, int]:
-    total = abs(fields.microseconds)
-    sign = -1 if fields.microseconds < 0 else 1
-    seconds, fraction = divmod(total, 1_000_000)
-    return sign * (seconds // 3600), sign * (seconds // 60 % 60), sign * (seconds % 60), sign * fraction
+def _format_by_template(templates: pa.Array, valid: Mask, get_fields: Callable[[Integers], Fields]) -> pa.Array:
+    def compute(template: str, rows: Integers) -> pa.Array | None:
+        return _format_rows(template, get_fields(rows)) if template else None
+
+    return map_by_name(templates, valid, pa.string(), compute)
 
 
-def _ordinal(number: int, case: str) -> str:
-    last = abs(number) % 100
-    suffix = "th" if 11 <= last <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(last % 10, "th")
-    return suffix.upper() if case == "TH" else suffix
+def _format_rows(template: str, fields: Fields) -> pa.Array:
+    pieces = []
+    for token in parse_template(template):
+        if not token.key:
+            pieces.append(make_literal(token.text))
+        elif token.key != "FX":  # it is of input alone
+            pieces += _PRINTERS[token.key](fields, token)
+    return join_pieces(pieces, len(fields))
 
 
-def _pad(number: int, width: int, token: Token) -> str:
-    return _pad_zeros(number, width + (number < 0) if token.fill else 0, token)
+# ---------------------------------------------------------------------------------------------- pieces
 
 
-def _pad_zeros(number: int, width: int, token: Token) -> str:
-    """Pads a number with zeros up to a width that includes a sign."""
-    return f"{number:0{width}d}" + (_ordinal(number, token.ordinal) if token.ordinal else "")
+def _divide(values: Integers, divisor: int) -> Integers:
+    """Returns quotients, truncated towards zero."""
+    quotients: Integers = np.sign(values) * (np.abs(values) // divisor)
+    return quotients
 
 
-def _apply_case(name: str, key: str, width: int, fill: bool) -> str:
-    result = name.upper() if key.isupper() else name.lower() if key.islower() else name
-    return result.ljust(width) if fill else result
+def _with_ordinal(numbers: Integers, piece: Piece, token: Token) -> list[Piece]:
+    if not token.ordinal:
+        return [piece]
+    last = np.abs(numbers) % 100
+    places = np.where((last >= 11) & (last <= 13) | (last % 10 > 3), 0, last % 10)
+    words = tuple(map(str.upper, _ORDINALS)) if token.ordinal == "TH" else _ORDINALS
+    return [piece, pick_words(words, places)]
 
 
-def _display_year(fields: Fields) -> int:
-    return fields.year if fields.year > 0 or fields.days is None else 1 - fields.year
+def _pad(numbers: Integers, width: int, token: Token) -> list[Piece]:
+    """Pads numbers with zeros up to a width without their sign."""
+    return _with_ordinal(numbers, write_integers(numbers, width if token.fill else 1), token)
 
 
-def _print_clock_token(fields: Fields, token: Token) -> str:
+def _pad_signed(numbers: Integers, width: int | Integers, token: Token) -> list[Piece]:
+    """Pads numbers with zeros up to a width that includes a sign."""
+    least = width - (numbers < 0) if not isinstance(width, int) or (numbers < 0).any() else width
+    return _with_ordinal(numbers, write_integers(numbers, least), token)
+
+
+def _pick_cased(names: tuple[str, ...], places: Integers, key: str, width: int, fill: bool) -> list[Piece]:
+    cased = tuple(name.upper() if key.isupper() else name.lower() if key.islower() else name for name in names)
+    return [pick_words(tuple(name.ljust(width) for name in cased) if fill else cased, places)]
+
+
+def _print_clock_token(fields: Fields, token: Token) -> list[Piece]:
     key = token.key
-    hour, minute, second, fraction = _clock_fields(fields)
+    hour, minute, second, fraction = fields.clock
     match key:
         case "HH" | "HH12":
-            return _pad_zeros(int(math.fmod(hour, 12)) or 12, 2 + (hour < 0) if token.fill else 0, token)
+            shown = np.fmod(hour, 12)
+            # twelve has no sign
+            width = 2 + ((hour < 0) & (shown == 0)) if token.fill else 0
+            shown = np.where(shown == 0, 12, shown)
+            least: int | Integers = width if isinstance(width, int) else width.astype(np.int64)
+            return _with_ordinal(shown, write_integers(shown, least), token)
         case "HH24":
             return _pad(hour, 2, token)
         case "MI":
@@ -201,166 +222,122 @@ def _print_clock_token(fields: Fields, token: Token) -> str:
         case "SS":
             return _pad(second, 2, token)
         case "MS":
-            return _pad_zeros(int(fraction / 1000), 3, token)
+            return _pad_signed(_divide(fraction, 1000), 3, token)
         case "US":
-            return _pad_zeros(fraction, 6, token)
-        case "FF1" | "FF2" | "FF3" | "FF4" | "FF5" | "FF6":
-            places = int(key[2])
-            return _pad_zeros(int(fraction / 10 ** (6 - places)), places, token)
+            return _pad_signed(fraction, 6, token)
         case "SSSS" | "SSSSS":
             return _pad(hour * 3600 + minute * 60 + second, 1, token)
-        case "AM" | "PM" | "am" | "pm":
-            result = "PM" if math.fmod(hour, 24) >= 12 else "AM"
-            return result if key.isupper() else result.lower()
-        case "A.M." | "P.M." | "a.m." | "p.m.":
-            result = "P.M." if math.fmod(hour, 24) >= 12 else "A.M."
-            return result if key.isupper() else result.lower()
-    raise _unknown_pattern(key)
+        case "AM" | "PM" | "am" | "pm" | "A.M." | "P.M." | "a.m." | "p.m.":
+            words = ("A.M.", "P.M.") if "." in key else ("AM", "PM")
+            return _pick_cased(words, (np.fmod(hour, 24) >= 12).astype(np.int64), key, 0, False)
+    places = int(key[2])  # FF1 to FF6
+    return _pad_signed(_divide(fraction, 10 ** (6 - places)), places, token)
 
 
-def _print_year_token(fields: Fields, token: Token) -> str:
+def _print_year_token(fields: Fields, token: Token) -> list[Piece]:
     key = token.key
+    year, shown = fields.civil[0], fields.display_year
     match key:
-        case "IYYY" if fields.days is None:
-            text = f"{_iso_year(fields):0{4 if fields.year >= 0 else 5}d}" if token.fill else str(_iso_year(fields))
-            return text + (_ordinal(_iso_year(fields), token.ordinal) if token.ordinal else "")
+        case "IYYY" if fields.is_interval:
+            numbers = fields.iso[0]
+            width = np.where(year >= 0, 4, 5) if token.fill else np.zeros_like(year)
+            return _with_ordinal(numbers, write_integers(numbers, width - (numbers < 0)), token)
         case "YYYY" | "IYYY":
-            return _pad(_iso_year(fields) if key[0] == "I" else _display_year(fields), 4, token)
-        case "YYY" | "YY" | "Y" | "IYY" | "IY" | "I":
-            year = _iso_year(fields) if key[0] == "I" else _display_year(fields)
-            width = len(key) + (len(key) > 1 and _display_year(fields) < 0)
-            return _pad_zeros(int(math.fmod(year, 10 ** len(key))), width if token.fill else 0, token)
+            return _pad(fields.iso[0] if key[0] == "I" else shown, 4, token)
         case "Y,YYY":
-            year = _display_year(fields)
-            result = f"{int(year / 1000)},{int(math.fmod(year, 1000)):03d}"
-            return result + (_ordinal(year, token.ordinal) if token.ordinal else "")
+            # the thousands of a negative year below 1000 have no sign, its rest has one
+            thousands, rest = _divide(shown, 1000), np.fmod(shown, 1000)
+            pieces = [write_integers(thousands), make_literal(","), write_integers(rest, 3 - (rest < 0))]
+            return [*pieces[:-1], *_with_ordinal(shown, pieces[-1], token)]
         case "CC":
-            year = _display_year(fields)
-            century = (year + 99) // 100 if fields.days is not None else int(year / 100)
-            return _pad(century if fields.year > 0 or fields.days is None else -century, 2, token)
-        case "BC" | "AD" | "bc" | "ad" | "B.C." | "A.D." | "b.c." | "a.d.":
-            _require_calendar(fields)
-            result = "AD" if fields.year > 0 else "BC"
-            result = ".".join(result) + "." if "." in key else result
-            return result if key.isupper() else result.lower()
-    raise _unknown_pattern(key)
+            if fields.is_interval:
+                return _pad(_divide(year, 100), 2, token)
+            century = (shown + 99) // 100
+            return _pad(np.where(year > 0, century, -century), 2, token)
+        case "YYY" | "YY" | "Y" | "IYY" | "IY" | "I":
+            numbers = np.fmod(fields.iso[0] if key[0] == "I" else shown, 10 ** len(key))
+            width = len(key) + ((shown < 0) & (len(key) > 1)) if token.fill else np.zeros_like(shown)
+            if fields.is_interval:
+                return _pad_signed(numbers, width.astype(np.int64), token)
+            return _pad_signed(numbers, len(key) if token.fill else 0, token)
+    _require_calendar(fields)
+    words = ("B.C.", "A.D.") if "." in key else ("BC", "AD")
+    return _pick_cased(words, (year > 0).astype(np.int64), key, 0, False)
 
 
-def _print_month_token(fields: Fields, token: Token) -> str:
+def _print_month_token(fields: Fields, token: Token) -> list[Piece]:
     key = token.key
+    year, month, day = fields.civil
     match key:
         case "MM":
-            return _pad(fields.month, 2, token)
+            return _pad(month, 2, token)
         case "DD":
-            return _pad_zeros(fields.day, 2 if token.fill else 0, token)
+            return _pad_signed(day, 2 if token.fill else 0, token)
         case "Q":
-            return _pad(int((fields.month - 1) / 3) + 1, 1, token) if fields.month else ""
-        case "MONTH" | "Month" | "month" | "MON" | "Mon" | "mon":
-            _require_calendar(fields)
-            name = MONTHS[fields.month - 1]
-            short = len(key) == 3
-            return _apply_case(name[:3] if short else name, key, 0 if short else 9, token.fill)
+            pieces = _pad(_divide(month - 1, 3) + 1, 1, token)
+            return [piece.when(month != 0) for piece in pieces] if fields.is_interval else pieces
         case "RM" | "rm":
-            if not fields.month and not fields.year:
-                return ""
             # for whole years the last month, for negative years the first
-            month = fields.month or (12 if fields.year > 0 else -12)
-            result = ROMAN[12 - month if month > 0 else -month - 1]
-            result = result if key == "RM" else result.lower()
-            return result.ljust(4) if token.fill else result
-    raise _unknown_pattern(key)
-
-
-def _print_zone_token(fields: Fields, token: Token) -> str:
+            counted = np.where(month == 0, np.where(year > 0, 12, -12), month)
+            names = _pick_cased(tuple(ROMAN), np.where(counted > 0, 12 - counted, -counted - 1), key, 4, token.fill)
+            return [piece.when((month != 0) | (year != 0)) for piece in names] if fields.is_interval else names
     _require_calendar(fields)
-    offset = fields.offset or 0
+    short = len(key) == 3
+    names_ = tuple(name[:3] if short else name for name in MONTHS)
+    return _pick_cased(names_, month - 1, key, 0 if short else 9, token.fill)
+
+
+def _print_zone_token(fields: Fields, token: Token) -> list[Piece]:
+    _require_calendar(fields)
+    sign = pick_words(("+", "-"), (fields.offset < 0).astype(np.int64))
+    hours, minutes = np.abs(fields.offset) // 3600, np.abs(fields.offset) // 60 % 60
     match token.key:
-        case "TZ" | "tz":
-            return fields.zone if token.key == "TZ" else fields.zone.lower()
         case "TZH":
-            return f"{'-' if offset < 0 else '+'}{abs(offset) // 3600:02d}"
+            return [sign, write_integers(hours, 2)]
         case "TZM":
-            return f"{abs(offset) // 60 % 60:02d}"
+            return [write_integers(minutes, 2)]
         case "OF":
-            minutes = abs(offset) // 60 % 60
-            hours = f"{abs(offset) // 3600:0{2 if token.fill else 0}d}"
-            return ("-" if offset < 0 else "+") + hours + (f":{minutes:02d}" if minutes else "")
-    raise _unknown_pattern(token.key)
+            shown = minutes != 0
+            rest = [make_literal(":").when(shown), write_integers(minutes, 2).when(shown)] if shown.any() else []
+            return [sign, write_integers(hours, 2 if token.fill else 1), *rest]
+    words, places = fields.abbreviations()
+    return [pick_words(words if token.key == "TZ" else tuple(map(str.lower, words)), places)]
 
 
-def _require_calendar(fields: Fields) -> int:
-    if fields.days is None:
+def _require_calendar(fields: Fields) -> None:
+    if fields.is_interval:
         hint = "Intervals are not tied to specific calendar dates."
         raise SqlError.of("invalid_datetime_format", "invalid format specification for an interval value", hint=hint)
-    return fields.days
 
 
-def day_of_week(days: int) -> int:
-    """Returns the day of the week; 0 is Sunday."""
-    return (days + 4) % 7
-
-
-def _iso_year_week(days: int) -> tuple[int, int]:
-    """Returns the ISO 8601 year and week."""
-    thursday = days - (day_of_week(days) + 6) % 7 + 3
-    year = calendar.civil_from_days(thursday)[0]
-    return year, (thursday - calendar.days_from_civil(year, 1, 1)) // 7 + 1
-
-
-def _iso_year(fields: Fields) -> int:
-    year = _iso_year_week(_day_number(fields))[0]
-    return year if year > 0 or fields.days is None else 1 - year
-
-
-def _day_number(fields: Fields) -> int:
-    """Returns a date's day number; for an interval PostgreSQL's formula (date2j) over its years, months and days."""
-    if fields.days is not None:
-        return fields.days
-    month, year = (
-        (fields.month + 1, fields.year + 4800) if fields.month > 2 else (fields.month + 13, fields.year + 4799)
-    )
-    century = year // 100
-    return year * 365 - 32167 + year // 4 - century + century // 4 + 7834 * month // 256 + fields.day - 2_440_588
-
-
-def _print_day_token(fields: Fields, token: Token) -> str:
+def _print_day_token(fields: Fields, token: Token) -> list[Piece]:
     key = token.key
     if key not in {"DDD", "IDDD", "W", "WW", "IW", "J"}:
         _require_calendar(fields)
-    days = _day_number(fields)
-    weekday = day_of_week(days)
-    # an interval's day of the year counts months of 30 days
-    span = (fields.year * 12 + fields.month) * 30 + fields.day
-    day_of_year = span if fields.days is None else days - calendar.days_from_civil(fields.year, 1, 1) + 1
     match key:
-        case "DAY" | "Day" | "day" | "DY" | "Dy" | "dy":
-            short = len(key) == 2
-            return _apply_case(DAYS[weekday][:3] if short else DAYS[weekday], key, 0 if short else 9, token.fill)
         case "DDD":
-            return _pad_zeros(day_of_year, 3 if token.fill else 0, token)
+            return _pad_signed(fields.day_of_year, 3 if token.fill else 0, token)
         case "IDDD":
-            return _pad((_iso_year_week(days)[1] - 1) * 7 + (weekday or 7), 3, token)
+            weekday = np.where(fields.weekday == 0, 7, fields.weekday)
+            return _pad((fields.iso[1] - 1) * 7 + weekday, 3, token)
         case "D":
-            return _pad(weekday + 1, 1, token)
+            return _pad(fields.weekday + 1, 1, token)
         case "ID":
-            return _pad(weekday or 7, 1, token)
+            return _pad(np.where(fields.weekday == 0, 7, fields.weekday), 1, token)
         case "W":
-            return _pad(int((fields.day - 1) / 7) + 1, 1, token)
+            return _pad(_divide(fields.civil[2] - 1, 7) + 1, 1, token)
         case "WW":
-            return _pad_zeros(int((day_of_year - 1) / 7) + 1, 2 if token.fill else 0, token)
+            return _pad_signed(_divide(fields.day_of_year - 1, 7) + 1, 2 if token.fill else 0, token)
         case "IW":
-            return _pad(_iso_year_week(days)[1], 2, token)
+            return _pad(fields.iso[1], 2, token)
         case "J":
-            return _pad(days + 2_440_588, 1, token)
-    raise _unknown_pattern(key)
+            return _pad(fields.days + 2_440_588, 1, token)
+    short = len(key) == 2
+    names = tuple(name[:3] if short else name for name in DAYS)
+    return _pick_cased(names, fields.weekday, key, 0 if short else 9, token.fill)
 
 
-def _unknown_pattern(key: str) -> FeatureNotSupported:
-    return FeatureNotSupported(f'the template pattern "{key}" is not supported')
-
-
-_PRINTERS: dict[str, Callable[[Fields, Token], str]] = {
-    "FX": lambda fields, token: "",  # FX affects input only
+_PRINTERS: dict[str, Callable[[Fields, Token], list[Piece]]] = {
     **dict.fromkeys("HH HH12 HH24 MI SS MS US FF1 FF2 FF3 FF4 FF5 FF6 SSSS SSSSS".split(), _print_clock_token),
     **dict.fromkeys("AM PM am pm A.M. P.M. a.m. p.m.".split(), _print_clock_token),
     **dict.fromkeys("IYYY YYYY YYY YY Y IYY IY I Y,YYY CC".split(), _print_year_token),

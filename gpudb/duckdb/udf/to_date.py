@@ -4,18 +4,66 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
+import numpy as np
+import pyarrow as pa
+
+from gpudb.duckdb.udf.datetime_templates import DAYS, MONTHS, ROMAN, Token, parse_template
+from gpudb.duckdb.udf.distinct_rows import find_valid, map_by_name
+from gpudb.duckdb.udf.fixed_datetimes import read_fixed
 from gpudb.duckdb.udf.registry import FunctionRegistry
-from gpudb.duckdb.udf.to_char import DAYS, MONTHS, ROMAN, Token, day_of_week, parse_template
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.values import calendar, zones
+from gpudb.values.text_pieces import Integers, Mask
+from gpudb.values.zone_columns import get_local_offsets
 
 
 def register(registry: FunctionRegistry) -> None:
     """Registers both functions."""
-    registry.add_scalar("pg_read_date", "VARCHAR VARCHAR", "DATE", _read_date)
-    registry.add_scalar("pg_read_timestamptz", "VARCHAR VARCHAR VARCHAR", "TIMESTAMPTZ", _read_timestamptz)
+    registry.add_columnar("pg_read_date", "VARCHAR VARCHAR", "DATE", _read_dates)
+    registry.add_columnar("pg_read_timestamptz", "VARCHAR VARCHAR VARCHAR", "TIMESTAMPTZ", _read_timestamps)
+
+
+def _read_dates(texts: pa.Array, templates: pa.Array) -> pa.Array:
+    def compute(template: str, rows: Integers) -> pa.Array:
+        chosen = texts.take(pa.array(rows))
+        fixed = read_fixed(chosen, template)
+        days, _, read = fixed if fixed is not None else _none_read(len(rows))
+        _read_others(days, read, chosen, lambda text: _read_date(text, template))
+        return pa.array(days, pa.int32())
+
+    return map_by_name(templates, find_valid(texts, templates), pa.int32(), compute).view(pa.date32())
+
+
+def _read_timestamps(texts: pa.Array, templates: pa.Array, names: pa.Array) -> pa.Array:
+    zone = names[0].as_py() if len(names) else "UTC"
+
+    def compute(template: str, rows: Integers) -> pa.Array:
+        chosen = texts.take(pa.array(rows))
+        fixed = read_fixed(chosen, template)
+        days, microseconds, read = fixed if fixed is not None else _none_read(len(rows))
+        values = days * calendar.DAY + microseconds
+        if read.any():
+            values = values - get_local_offsets(zones.parse_session_zone(zone), values) * 1_000_000
+        _read_others(values, read, chosen, lambda text: _read_timestamptz(text, template, zone))
+        return pa.array(values, pa.int64())
+
+    found = map_by_name(templates, find_valid(texts, templates), pa.int64(), compute)
+    return found.view(pa.timestamp("us", "UTC"))
+
+
+def _none_read(rows: int) -> tuple[Integers, Integers, Mask]:
+    return np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
+
+
+def _read_others(values: Integers, read: Mask, texts: pa.Array, parse: Callable[[str], int]) -> None:
+    """Parses the texts that were not read yet, each distinct one once."""
+    known = cache(parse)
+    for row in np.flatnonzero(~read).tolist():
+        values[row] = known(texts[row].as_py())
 
 
 def _read_date(text: str, template: str) -> int:
@@ -318,6 +366,11 @@ def _day(found: _ParsedFields, text: str) -> int:
     if year_or_none is not None and whole and day > calendar.days_in_month(year, month):
         raise _out_of_range(text)
     return calendar.days_from_civil(year, month, 1) + day - 1
+
+
+def day_of_week(days: int) -> int:
+    """Returns the day of the week; 0 is Sunday."""
+    return (days + 4) % 7
 
 
 def _first_monday(year: int) -> int:

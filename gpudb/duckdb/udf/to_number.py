@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
+from gpudb.duckdb.udf.number_templates import Template, parse_template
 from gpudb.duckdb.udf.registry import FunctionRegistry
-from gpudb.duckdb.udf.to_char_numbers import Template, parse_template
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.values.wide_numerics import EXACT, round_to
 
 _MAX_DECIMALS = 20
 """Maximal number of decimals of a quotient or product."""
+_PLAIN = re.compile(r"(0|[1-9]\d*)(\.\d+)?", re.ASCII)
+"""A number whose text is that of its value."""
 _DATA = frozenset("0123456789.,+-")
 
 
@@ -23,6 +28,11 @@ def _read(text: str, template_text: str) -> str | None:
     """Returns the number's digits; 22P02 without digits, 22003 if there are more than the template allows."""
     if not template_text:
         return None
+    room = _get_room(template_text)
+    if room is not None and (found := _PLAIN.fullmatch(text)) is not None:
+        whole, fraction = found.groups()
+        if len(whole) <= room[0] and (fraction is None or len(fraction) - 1 <= room[1]):
+            return text
     template = parse_template(template_text)
     if template.exponent:
         raise FeatureNotSupported('"EEEE" not supported for input')
@@ -44,8 +54,23 @@ def _read(text: str, template_text: str) -> str | None:
         )
         raise SqlError.of("numeric_value_out_of_range", "numeric field overflow", detail=detail)
     if template.shift:  # the result is a product with a power of ten, whose decimals are displayed
-        value = value.scaleb(-template.shift).quantize(Decimal(1).scaleb(-min(16 + template.shift, _MAX_DECIMALS)))
-    return format(-value if parser.sign == "-" and value else value, "f")
+        value = round_to(value.scaleb(-template.shift, EXACT), min(16 + template.shift, _MAX_DECIMALS))
+    return format(value.copy_negate() if parser.sign == "-" and value else value, "f")
+
+
+@lru_cache(maxsize=256)
+def _get_room(template_text: str) -> tuple[int, int] | None:
+    """Returns how many digits a template has before and after its point; None for one with anything else."""
+    template = parse_template(template_text)
+    if any(kind not in {"digit", "point"} for kind, _ in template.parts) or template.sign or template.shift:
+        return None
+    if (
+        template.exponent
+        or template.roman
+        or template.before + template.after + template.decimal != len(template.parts)
+    ):
+        return None
+    return template.before, template.after if template.decimal else -1
 
 
 @dataclass(slots=True)

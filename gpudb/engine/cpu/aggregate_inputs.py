@@ -1,7 +1,8 @@
-"""Moves the inputs of aggregates or window functions into a derived table, if they contain subqueries.
+"""Moves the inputs of aggregates or window functions into a derived table, if they contain subqueries or outer columns.
 
 DuckDB 2.0 cannot copy an aggregate of a subquery into a lambda, plans a repeated one as several joins, and takes
-`max(outer.a) FILTER (WHERE x IN (SELECT …))` for an aggregate of the outer query.
+`max(outer.a) FILTER (WHERE x IN (SELECT …))` for an aggregate of the outer query; `max(outer.a)` as well, where a
+function's body has it over an argument.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ from gpudb.sql import bound
 from gpudb.sql.traverse import children, replace_nodes, walk
 
 
-def has_subquery_inputs(query: bound.Select) -> bool:
-    """Returns whether an aggregate of the query, or a window function over its rows, has a subquery as input."""
-    return any(_is_movable(each, query) for part in clauses_over_groups(query) for each in walk_level(part))
+def has_movable_inputs(query: bound.Select) -> bool:
+    """Returns whether an aggregate of the query, or a window function over its rows, has inputs to be moved."""
+    return any(
+        _is_movable(each, query, is_direct=True) for part in clauses_over_groups(query) for each in walk_level(part)
+    )
 
 
 def compute_inputs_first(query: bound.Select, rel: int) -> bound.Select:
     """Returns the query over a derived table `rel` with the inputs of its keys and aggregates, one column each."""
     own = read_relations(query)
+    direct = {id(each) for part in clauses_over_groups(query) for each in walk_level(part)}
     values: list[Any] = []
 
     def column(node: Any) -> bound.Column:
@@ -36,7 +40,7 @@ def compute_inputs_first(query: bound.Select, rel: int) -> bound.Select:
     def change(node: Any) -> Any:
         if isinstance(node, bound.Column):
             return column(node) if node.rel in own else None
-        if not _is_movable(node, query):
+        if not _is_movable(node, query, is_direct=id(node) in direct):
             return None
         if isinstance(node, bound.Window):
             return replace(
@@ -67,8 +71,10 @@ def compute_inputs_first(query: bound.Select, rel: int) -> bound.Select:
     return replace(outer, source=bound.Derived(rel, inner), where=None, group_by=keys)
 
 
-def _is_movable(node: Any, query: bound.Select) -> bool:
-    """Returns whether an aggregate's or window function's inputs contain a subquery and can be moved.
+def _is_movable(node: Any, query: bound.Select, *, is_direct: bool) -> bool:
+    """Returns whether an aggregate's or window function's inputs need to be moved, and can be.
+
+    One that `is_direct` is the query's own, in no subquery.
 
     A column of an enclosing lambda cannot be moved.
     """
@@ -80,4 +86,7 @@ def _is_movable(node: Any, query: bound.Select) -> bool:
     inside = [each for part in inputs for each in walk(part)]
     if any(isinstance(each, bound.Column) and each.rel < 0 for each in inside):
         return False
-    return any(isinstance(each, bound.SUBQUERIES) for each in inside)
+    if any(isinstance(each, bound.SUBQUERIES) for each in inside):
+        return True
+    columns = {each.rel for each in inside if isinstance(each, bound.Column)}
+    return is_direct and query.grouped and bool(columns) and columns.isdisjoint(read_relations(query))

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from gpudb.catalog.tables import Column, ColumnStatistics, Table
-from gpudb.duckdb.literals import quote_identifier
 from gpudb.functions import equality
-from gpudb.storage.iceberg.scan import scan_sql
+from gpudb.storage.iceberg.scan import name_scanned, scan_sql
 from gpudb.types.facts import WITHOUT_CLASSES
 
 _UNEQUAL = WITHOUT_CLASSES | {"jsonpath"}
@@ -19,8 +18,9 @@ _UNEQUAL = WITHOUT_CLASSES | {"jsonpath"}
 def statistics_query(table: Table, columns: Sequence[Column]) -> str:
     """Returns SQL for one row: the row count, then for each column its non-NULL and distinct counts and text width."""
     found = ["count(*)"]
+    named = name_scanned(table)
     for column in columns:
-        reference = f"s.{quote_identifier(column.name)}"
+        reference = f"s.{named[column.name]}"
         value = f"({reference}).v" if column.type.is_carried else reference
         same = equality.render_equality_key(value, column.type)
         distinct = "0" if column.type.name in _UNEQUAL else f"approx_count_distinct({same})"

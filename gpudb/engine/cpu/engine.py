@@ -18,6 +18,7 @@ from gpudb.catalog.file_tables import FileTable
 from gpudb.catalog.resource_groups import ResourceGroup
 from gpudb.catalog.tables import Column, ColumnStatistics, DataFile, Table
 from gpudb.duckdb import running
+from gpudb.duckdb.column_names import rename_frame
 from gpudb.duckdb.cursors import open_arrow_reader
 from gpudb.duckdb.errors import (
     ENGINE_ERRORS,
@@ -26,7 +27,8 @@ from gpudb.duckdb.errors import (
     translate_error,
 )
 from gpudb.duckdb.instance import Config
-from gpudb.duckdb.literals import quote_identifier
+from gpudb.duckdb.literals import quote_identifier, quote_literal
+from gpudb.duckdb.udf.styles import render_style
 from gpudb.engine.admission import ThreadAdmission, Ticket
 from gpudb.engine.cpu import analysis
 from gpudb.engine.cpu.explain import parse_plan, show_indexes
@@ -43,7 +45,7 @@ from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact
 from gpudb.storage.files.changes import find_change
 from gpudb.storage.files.sources import find_failure, list_remote_queries, name_objects
-from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, scan_sql
+from gpudb.storage.iceberg.scan import FILE_COLUMN, ROW_COLUMN, name_scanned, scan_sql
 from gpudb.storage.object_stores.duckdb_files import show_addresses
 from gpudb.vector_indexes.file_indexes import FileIndexes
 
@@ -187,7 +189,11 @@ class CpuEngine:
         sql = statement_sql(instance, request, reader, values_tables, narrow=narrow, chosen=chosen)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.acquire(timezone)
-        if not frames and not values_tables and not sql.reads_catalog:
+        style = request.settings.style
+        styled = not style.is_default
+        if styled:
+            cursor.execute(f"SET VARIABLE gpudb_style = {quote_literal(render_style(style, timezone))}")
+        if not frames and not values_tables and not sql.reads_catalog and not styled:
             stack.callback(instance.cursors.release, timezone, cursor)
         else:
             stack.callback(instance.cursors.close, cursor)
@@ -196,7 +202,7 @@ class CpuEngine:
             running.begin(number, request.cancel, request.settings.function_memory)
             stack.callback(running.end, number)  # before another statement has the cursor
         for frame, table in frames.items():
-            cursor.register("frame " + frame, table)
+            cursor.register("frame " + frame, rename_frame(table))
         for values, table in values_tables.items():
             cursor.register(values, table)
         if sql.reads_catalog:
@@ -213,7 +219,7 @@ class CpuEngine:
         cursor = instance.connection.cursor()
         stack.callback(cursor.close)
         cursor.register("gone", gone)
-        columns = ", ".join(f"s.{quote_identifier(column.name)}" for column in table.columns)
+        columns = ", ".join(f"s.{name}" for name in name_scanned(table).values())
         text = (
             f"SELECT {columns} FROM ({scan_sql(table, files, with_row_ids=True)}) AS s ANTI JOIN gone"
             f" ON s.{quote_identifier(FILE_COLUMN)} = gone.file AND s.{quote_identifier(ROW_COLUMN)} = gone.row"

@@ -28,3 +28,8 @@ class EngineInstance(Instance):
 
                 register(self.connection)
                 self._reads_objects = True
+
+    def close(self) -> None:
+        """Closes the database and interrupts running statements, and what is loaded beside them."""
+        self.loaded.close()
+        super().close()

@@ -2,20 +2,23 @@
 
 A *segment* is a DuckDB table made of some of a table's immutable files. A snapshot is read from the segments whose
 files all belong to it; files in no segment are loaded as a further one if the table is hot and the budget allows, else
-read from Parquet. A segment is dropped when nothing reads it any more: at the latest at a loading after its files
-were removed. Rows that a commit deleted from files that stay are deleted from their segment once nothing reads it.
-Until then, and for a transaction's own deletions, statements leave them out by a condition on row ids. That needs a
+read from Parquet. Statements wait only for few bytes: more are loaded beside them, once a statement that has read them
+from Parquet has its answer. A segment is dropped when nothing reads it any more: at the latest at a loading after its
+files were removed. Rows that a commit deleted from files that stay are deleted from their segment once nothing reads
+it. Until then, and for a transaction's own deletions, statements leave them out by a condition on row ids. That needs a
 segment with all its rows: DuckDB may renumber one with gaps.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import duckdb
 import numpy as np
@@ -25,12 +28,15 @@ from gpudb.catalog.file_tables import get_file_path
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.duckdb.errors import is_fatal, translate_error
 from gpudb.duckdb.literals import quote_identifier
+from gpudb.engine.cpu.loading_threads import LoadingThreads
 from gpudb.engine.figures import track_step
 from gpudb.engine.protocol import Cancel
+from gpudb.errors import GpudbError
 from gpudb.storage.iceberg.pruning import ColumnRange
 from gpudb.storage.iceberg.scan import (
     MAX_COMPARED_ROWS,
     ROW_COLUMN,
+    name_scanned,
     order_files,
     render_exclusion,
     render_inclusion,
@@ -38,8 +44,12 @@ from gpudb.storage.iceberg.scan import (
 )
 from gpudb.storage.partitions.pruning import prune_table
 
+_LOG = logging.getLogger(__name__)
+
 SMALL_TABLE_BYTES = 32 << 20
 """Compressed bytes up to which a table is loaded at its first use; a larger one at its second."""
+AWAITED_BYTES = 1 << 20
+"""Compressed bytes up to which a statement waits for what is loaded; more are read from the files meanwhile."""
 EXPANSION_FACTOR = 3
 """Estimated bytes in memory of a compressed byte of Parquet."""
 COLUMN_BYTES = 32 << 10
@@ -87,8 +97,17 @@ class SegmentRows:
     @property
     def query(self) -> str:
         """A SELECT of the rows."""
-        where = "" if self.excluded is None else f" WHERE {render_exclusion('rowid', self.excluded)}"
-        return f"SELECT * FROM {self.segment.name}{where}"
+        if self.excluded is None:
+            return f"SELECT * FROM {self.segment.name}"
+        return _select_rows(self.segment.name, render_exclusion("rowid", self.excluded))
+
+
+def _select_rows(segment: str, where: str) -> str:
+    """Returns a SELECT of the rows of a segment for whose row ids a condition is true.
+
+    Beside no other rows DuckDB 2.0 fails to fetch the columns of a top-N or sample late: it loses the row id.
+    """
+    return f"SELECT * FROM {segment} WHERE {where} UNION ALL SELECT * FROM {segment} WHERE false"
 
 
 def _get_signature(table: Table) -> tuple[object, ...]:
@@ -190,12 +209,15 @@ class LoadedTables:
         self._whole: dict[int, tuple[Table, list[SegmentRows]]] = {}
         """The last snapshots of tables that were found as a whole, and where; empty once a segment changes."""
         self._loading: dict[int, threading.Lock] = {}
+        self._too_large: dict[int, set[str]] = {}
+        """The files of a table for which memory was short, until more is free."""
         self._uses: dict[int, int] = {}
         self._committed: dict[int, Table] = {}
         """The last committed snapshots of tables with deleted rows."""
         self._next_check = 0.0
         self._clock = 0
         self._names = 0
+        self._threads = LoadingThreads()
         self.loads = self.read_bytes = 0
 
     @contextmanager
@@ -223,38 +245,77 @@ class LoadedTables:
                 self._whole[table.oid] = table, found
             if not rest or not self._should_load(table, rest):
                 return self._pin(found), sorted(rest)
-        with _acquire_lock(lock, cancel):
-            with self._lock:
-                found, rest = self._find_segments(table, signature, paths)
-                if rest and len(found) >= MAX_SEGMENTS:
-                    # The largest stays: after many small changes it has nearly all rows.
-                    rest = paths - max(found, key=lambda each: each.segment.bytes).files
-                missing = {file.id: file for file in table.files if file.id in rest}
-                if not rest:
-                    return self._pin(found), []
-                self._names += 1
-                name = f"segment_{self._names}"
-                size = sum(file.bytes for file in missing.values()) * EXPANSION_FACTOR
-                size = max(size, len(table.columns) * COLUMN_BYTES)
-                self._drop_outdated()
-                self._make_room(size)
-            files = [_with_ordered_rows(file) for file in missing.values()]
-            if not self._load(name, table, files, cancel):
-                with self._lock:
-                    found, rest = self._find_segments(table, signature, paths)
-                    return self._pin(found), sorted(rest)
-            with self._lock:
-                held = frozenset(file.id for file in files)
-                result = Segment(name, table.oid, signature, order_files(table, files), held, size, table.name)
-                for old in [s for s in self._segments if s.oid == table.oid]:
-                    if old.files <= rest or rest == paths:
-                        self._drop(old)
-                self._segments.append(result)
-                self._whole.clear()
-                self.loads += 1
-                self.read_bytes += sum(file.bytes for file in missing.values())
-                found, rest = self._find_segments(table, signature, paths)
+            if sum(file.bytes for file in table.files if file.id in rest) > AWAITED_BYTES:
                 return self._pin(found), sorted(rest)
+        with _acquire_lock(lock, cancel):
+            return self._load_missing(table, cancel)
+
+    def load_beside(self, table: Table) -> None:
+        """Starts to load what a statement has read from files, if that is to be loaded and nothing of the table is."""
+        with self._lock:
+            _, rest = self._find_segments(table, _get_signature(table), {file.id for file in table.files})
+            lock = self._loading.setdefault(table.oid, threading.Lock())
+            if not rest or not self._should_load(table, rest) or not lock.acquire(blocking=False):
+                return
+        try:
+            self._threads.start(partial(self._load_and_release, table, lock))
+        except RuntimeError:  # Python ends
+            lock.release()
+
+    def _load_and_release(self, table: Table, lock: threading.Lock, cancel: Cancel) -> None:
+        try:
+            segments, _ = self._load_missing(table, cancel)
+            self.release([each.segment for each in segments])
+        except (GpudbError, duckdb.Error) as error:
+            # Its files may be removed by now; an instance that is broken is replaced by the next statement.
+            _LOG.debug("%s is not loaded: %s", table.name, error)
+        finally:
+            lock.release()
+
+    def wait(self) -> None:
+        """Waits until what is loaded beside statements is there."""
+        self._threads.wait()
+
+    def close(self) -> None:
+        """Stops what is loaded beside statements."""
+        self._threads.close()
+
+    def _load_missing(self, table: Table, cancel: Cancel) -> tuple[list[SegmentRows], list[str]]:
+        """Loads the files of a snapshot that are in no segment, as `acquire` says. One thread a table."""
+        signature = _get_signature(table)
+        paths = {file.id for file in table.files}
+        with self._lock:
+            found, rest = self._find_segments(table, signature, paths)
+            if rest and len(found) >= MAX_SEGMENTS:
+                # The largest stays: after many small changes it has nearly all rows.
+                rest = paths - max(found, key=lambda each: each.segment.bytes).files
+            missing = {file.id: file for file in table.files if file.id in rest}
+            if not rest:
+                return self._pin(found), []
+            self._names += 1
+            name = f"segment_{self._names}"
+            size = sum(file.bytes for file in missing.values()) * EXPANSION_FACTOR
+            size = max(size, len(table.columns) * COLUMN_BYTES)
+            self._drop_outdated()
+            self._make_room(size)
+        files = [_with_ordered_rows(file) for file in missing.values()]
+        if not self._load(name, table, files, cancel):
+            with self._lock:
+                found, rest = self._find_segments(table, signature, paths)
+                self._too_large[table.oid] = rest
+                return self._pin(found), sorted(rest)
+        with self._lock:
+            held = frozenset(file.id for file in files)
+            result = Segment(name, table.oid, signature, order_files(table, files), held, size, table.name)
+            for old in [s for s in self._segments if s.oid == table.oid]:
+                if old.files <= rest or rest == paths:
+                    self._drop(old)
+            self._segments.append(result)
+            self._whole.clear()
+            self.loads += 1
+            self.read_bytes += sum(file.bytes for file in missing.values())
+            found, rest = self._find_segments(table, signature, paths)
+            return self._pin(found), sorted(rest)
 
     def follow(self, table: Table) -> None:
         """Deletes from memory the rows that a committed snapshot of a table lacks, now or when nothing reads them."""
@@ -267,6 +328,7 @@ class LoadedTables:
         """Changes the limit of their bytes; drops the segments beyond it that were used least recently."""
         with self._lock:
             self._budget = budget
+            self._too_large.clear()
             self._make_room(0)
 
     def measure(self) -> tuple[int, int]:
@@ -286,6 +348,7 @@ class LoadedTables:
         loaded = {segment.oid for segment in self._segments}
         self._uses = {oid: uses for oid, uses in self._uses.items() if oid in loaded or uses == 1}
         self._committed = {oid: table for oid, table in self._committed.items() if oid in loaded}
+        self._too_large = {oid: files for oid, files in self._too_large.items() if oid in self._uses}
         self._loading = {oid: lock for oid, lock in self._loading.items() if oid in loaded or lock.locked()}
 
     def _find_segments(
@@ -342,9 +405,9 @@ class LoadedTables:
 
     def _should_load(self, table: Table, rest: set[str]) -> bool:
         size = sum(file.bytes for file in table.files)
-        if size * EXPANSION_FACTOR > self._budget:
+        if size * EXPANSION_FACTOR > self._budget or self._too_large.get(table.oid) == rest:
             return False
-        return size <= SMALL_TABLE_BYTES or self._uses[table.oid] > 1
+        return size <= SMALL_TABLE_BYTES or self._uses.get(table.oid, 0) > 1
 
     def _pin(self, found: list[SegmentRows]) -> list[SegmentRows]:
         self._clock += 1
@@ -372,6 +435,7 @@ class LoadedTables:
     def _drop(self, segment: Segment) -> None:
         self._segments.remove(segment)
         self._whole.clear()
+        self._too_large.clear()
         segment.dropped = True
         if segment.readers == 0:
             self._remove(segment)
@@ -424,14 +488,14 @@ def _render_chosen(held: SegmentRows, chosen: Chosen) -> Iterator[str]:
             where = f"rowid BETWEEN {start} AND {start + file.rows - 1}"
             if held.excluded is not None:
                 where += f" AND {render_exclusion('rowid', held.excluded)}"
-            yield f"SELECT * FROM {held.segment.name} WHERE {where}"
+            yield _select_rows(held.segment.name, where)
         else:
             before = 0 if file.deleted is None else np.searchsorted(file.deleted.rows, rows)
             single.append(start + rows - before)
         start += file.rows
     ids = np.concatenate(single) if single else _NO_ROWS
     if len(ids):
-        yield f"SELECT * FROM {held.segment.name} WHERE {render_inclusion('rowid', ids)}"
+        yield _select_rows(held.segment.name, render_inclusion("rowid", ids))
 
 
 class TableReader:
@@ -441,11 +505,11 @@ class TableReader:
         self._tables = tables
         self._cancel = cancel
         self._pinned: list[Segment] = []
+        self._unloaded: dict[int, Table] = {}
 
     def relation(self, table: Table, ranges: Callable[[], Sequence[ColumnRange]] = tuple) -> str:
         """Returns the table's snapshot as a relation for FROM; files without rows in `ranges` may be pruned."""
-        segments, rest = self._tables.acquire(table, self._cancel)
-        self._pinned += [each.segment for each in segments]
+        segments, rest = self._acquire(table)
         if not table.files:
             return f"({scan_sql(table)})"
         if len(segments) == 1 and not rest and segments[0].excluded is None:
@@ -458,25 +522,34 @@ class TableReader:
 
     def chosen_relation(self, table: Table, chosen: Chosen) -> str:
         """Returns some rows of the table's snapshot as a relation for FROM."""
-        segments, rest = self._tables.acquire(table, self._cancel)
-        self._pinned += [each.segment for each in segments]
+        segments, rest = self._acquire(table)
         parts = [query for each in segments for query in _render_chosen(each, chosen)]
         for file in table.files:
             rows = chosen.get(file.path, _NO_ROWS)
             if file.id in rest and rows is None:
                 parts.append(scan_sql(table, [file]))
             elif file.id in rest and rows is not None and len(rows):
-                columns = ", ".join(quote_identifier(column.name) for column in table.columns)
+                columns = ", ".join(name_scanned(table).values())
                 inside = scan_sql(table, [file], with_row_ids=True)
                 where = render_inclusion(quote_identifier(ROW_COLUMN), rows)
                 parts.append(f"SELECT {columns} FROM ({inside}) WHERE {where}")
         return f"({' UNION ALL '.join(parts) or scan_sql(table, ())})"
+
+    def _acquire(self, table: Table) -> tuple[list[SegmentRows], list[str]]:
+        segments, rest = self._tables.acquire(table, self._cancel)
+        self._pinned += [each.segment for each in segments]
+        if rest:
+            self._unloaded[table.oid] = table
+        return segments, rest
 
     def names(self) -> dict[str, str]:
         """Returns the table's name for each acquired segment."""
         return {segment.name: segment.table for segment in self._pinned}
 
     def close(self) -> None:
-        """Releases all segments."""
+        """Releases all segments. What the statement has read from files is loaded now, when it has its answer."""
         pinned, self._pinned = self._pinned, []
         self._tables.release(pinned)
+        unloaded, self._unloaded = self._unloaded, {}
+        for table in unloaded.values():
+            self._tables.load_beside(table)

@@ -22,6 +22,7 @@ from gpudb.sql import bound
 from gpudb.sql.nearest_search import NearestSearch, find_nearest_searches
 from gpudb.sql.prepared import Artifact
 from gpudb.types import FLOAT8, INT8
+from gpudb.values.half_vectors import WIDTH
 from gpudb.vector_indexes.file_indexes import MIN_ROWS, FileIndexes, IndexedFile
 from gpudb.vector_indexes.rows import Matrix, find_indexable, to_matrix
 
@@ -116,7 +117,7 @@ class NearestRows:
         if len(value) != 1 or value.null_count:
             return None
         (only,) = value.to_pylist()
-        if len(only) != search.definition.dimensions:
+        if len(only) != search.definition.dimensions * (WIDTH if search.definition.half else 1):
             return None  # an error, which depends on the rows
         matrix = to_matrix(pa.array([only], kind.arrow), search.definition)
         return matrix[0] if find_indexable(matrix, search.definition)[0] else None

@@ -7,10 +7,12 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from gpudb.duckdb.column_names import name_columns
 from gpudb.duckdb.expressions.renderer import ExpressionRenderer, sort_direction
 from gpudb.duckdb.literals import quote_identifier
 from gpudb.duckdb.rendered_sql import pack, unpack
-from gpudb.engine.cpu.aggregate_inputs import compute_inputs_first, has_subquery_inputs
+from gpudb.engine.cpu.aggregate_inputs import compute_inputs_first, has_movable_inputs
+from gpudb.engine.cpu.null_order import MayBeNull, order_nulls_last
 from gpudb.engine.cpu.regrouping import needs_regrouping, regroup
 from gpudb.engine.cpu.values_tables import values_table
 from gpudb.errors import FeatureNotSupported, SqlError
@@ -36,10 +38,12 @@ TableSource = Callable[[bound.Scan, bound.Expr | None], str]
 class QueryRenderer:
     """Renders one statement.
 
-    `table` returns the SQL relation of a table's snapshot, with its columns by name, given the WHERE of its query.
-    `system` returns that of a system relation, given its name and those of the columns that the statement reads.
-    `files` returns that of files. `check` raises if the statement is canceled. `values_tables` collects long VALUES
-    lists as tables, by name. `slot` returns the SQL of a parameter whose value is written later, else None.
+    `table` returns the SQL relation of a table's snapshot, with its columns as `name_columns` names them, given the
+    WHERE of its query. `system` returns that of a system relation, given its name and those of the columns that the
+    statement reads. `files` returns that of files, `frames` the names of a frame's columns. `check` raises if the
+    statement is canceled. `values_tables` collects long VALUES lists as tables, by name. `slot` returns the SQL of a
+    parameter whose value is written later, else None. `may_be_null` tells of columns of tables whether they may have
+    NULLs.
     """
 
     def __init__(
@@ -53,10 +57,14 @@ class QueryRenderer:
         check: Callable[[], None] = lambda: None,
         values_tables: dict[str, object] | None = None,
         files: Callable[[bound.FileScan], str] = lambda scan: f"({render_files(scan.files)})",
+        frames: Callable[[str], Sequence[str]] = lambda name: (),
         slot: Callable[[bound.Parameter], str | None] | None = None,
+        may_be_null: MayBeNull = lambda scan, index: True,
     ) -> None:
         self._table = table
+        self._may_be_null = may_be_null
         self._files = files
+        self._frames = frames
         self._system = system
         self._parameters = parameters
         self._values = values or {}
@@ -147,7 +155,8 @@ class QueryRenderer:
 
     @_render_body.register
     def _(self, query: bound.Select) -> str:
-        if has_subquery_inputs(query):
+        query = order_nulls_last(query, self._may_be_null)
+        if has_movable_inputs(query):
             query = compute_inputs_first(query, next(self._relation_numbers))
         if needs_regrouping(query):
             query = regroup(query, next(self._relation_numbers))
@@ -170,12 +179,14 @@ class QueryRenderer:
             head = ""
         # A grouping or sort key must have the same SQL in both places.
         shown = replace(renderer, lazy=not (query.group_by or query.distinct))
-        targets = ", ".join(f"{shown.render_packed(each)} AS c{n}" for n, each in enumerate(query.targets, 1))
-        text = f"SELECT {head}{targets or 'NULL AS c0'}"
+        targets = [shown.render_packed(each) for each in query.targets]
+        listed = ", ".join(f"{each} AS c{n}" for n, each in enumerate(targets, 1))
+        text = f"SELECT {head}{listed or 'NULL AS c0'}"
         text += f" FROM {source}" if source else ""
         text += f" WHERE {plain.render_value(query.where)}" if query.where is not None else ""
-        text += self._render_group_by(query, plain)
-        text += f" HAVING {renderer.render_value(query.having)}" if query.having is not None else ""
+        text += self._render_group_by(query, plain, targets)
+        if conditions := self._render_having(query, renderer):
+            text += f" HAVING {' AND '.join(conditions)}"
         if query.distinct is True and query.order_by and any(_sorts_differently(each.type) for each in query.targets):
             names = ", ".join(f"c{n}" for n in range(1, len(query.targets) + 1))
             keys = [(query.targets.index(key.expr), key.descending, key.nulls_first) for key in query.order_by]
@@ -183,17 +194,29 @@ class QueryRenderer:
         text += self._render_order_by(query, shown)
         return text + self._render_limit(query)
 
-    def _render_group_by(self, query: bound.Select, renderer: ExpressionRenderer) -> str:
+    def _render_group_by(self, query: bound.Select, renderer: ExpressionRenderer, targets: Sequence[str]) -> str:
         keys = [renderer.render_key(key) for key in query.group_by]
         if query.grouping_sets is not None:
             sets = ", ".join(f"({', '.join(keys[i] for i in each)})" for each in query.grouping_sets)
             return f" GROUP BY GROUPING SETS ({sets})"
-        # A constant key would be taken for a position.
-        keys = [key if reads_columns(expr) else f"({key})" for key, expr in zip(keys, query.group_by, strict=True)]
+        # A constant key would be taken for a position. DuckDB binds a key that is a position once, not in both places.
+        positions = {target: str(number) for number, target in enumerate(targets, 1)}
+        keys = [
+            positions.get(key, key) if reads_columns(expr) else f"({key})"
+            for key, expr in zip(keys, query.group_by, strict=True)
+        ]
         if keys:
             return f" GROUP BY {', '.join(keys)}"
         # An aggregate without keys returns one row, even if its SQL contains no aggregate (`pg_typeof(sum(x))`).
         return " GROUP BY ()" if query.grouped else ""
+
+    @staticmethod
+    def _render_having(query: bound.Select, renderer: ExpressionRenderer) -> list[str]:
+        conditions = [] if query.having is None else [f"({renderer.render_value(query.having)})"]
+        if query.grouping_sets is not None and not any(query.grouping_sets):
+            # DuckDB takes several empty sets for one where nothing is aggregated
+            conditions.append("count(*) >= 0")
+        return conditions
 
     def _render_order_by(self, query: bound.Select, renderer: ExpressionRenderer) -> str:
         if not query.order_by:
@@ -312,7 +335,7 @@ class QueryRenderer:
 
     @_render_from.register
     def _(self, source: bound.Scan) -> str:
-        names = [quote_identifier(column.name) for column in source.table.columns]
+        names = name_columns([column.name for column in source.table.columns])
         self._columns[source.rel] = (*names, quote_identifier(FILE_COLUMN), quote_identifier(ROW_COLUMN))
         return f"{self._table(source, self._where)} AS r{source.rel}"
 
@@ -323,11 +346,13 @@ class QueryRenderer:
 
     @_render_from.register
     def _(self, source: bound.FrameScan) -> str:
-        self._columns[source.rel] = tuple(quote_identifier(column.name) for column in source.columns)
+        held = self._frames(source.name)
+        named = dict(zip(held, name_columns(held), strict=True))
+        self._columns[source.rel] = tuple(named.get(c.name) or quote_identifier(c.name) for c in source.columns)
         frame = quote_identifier("frame " + source.name)
         # Arrow has labels as texts, which sort otherwise. A frame may lack columns that nothing reads.
         read = self._reads(source)
-        labels = [(quote_identifier(c.name), c.type) for c in source.columns if c.type.labels and c.name in read]
+        labels = [(named[c.name], c.type) for c in source.columns if c.type.labels and c.name in read]
         if labels:
             casts = ", ".join(f"CAST({name} AS {kind.duckdb}) AS {name}" for name, kind in labels)
             frame = f"(SELECT * REPLACE ({casts}) FROM {frame})"

@@ -18,6 +18,7 @@ from gpudb.duckdb.output_casts import cast_output
 from gpudb.duckdb.system_relations import reads_system_catalog
 from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import Chosen, TableReader
+from gpudb.engine.cpu.null_order import has_nulls
 from gpudb.engine.cpu.render import QueryRenderer
 from gpudb.engine.protocol import Request
 from gpudb.sql import bound
@@ -26,6 +27,7 @@ from gpudb.sql.traverse import walk
 from gpudb.storage.files.lake_sql import render_lake
 from gpudb.storage.files.reader_sql import render_files, render_sources
 from gpudb.storage.files.sources import needs_sources, open_sources
+from gpudb.storage.iceberg.addressed_scan import render_addressed
 from gpudb.storage.iceberg.column_ranges import column_ranges
 from gpudb.storage.iceberg.pruning import ColumnRange
 from gpudb.storage.iceberg.scan import scan_sql
@@ -196,7 +198,10 @@ def statement_sql(
             return _read_chosen(reader, current, chosen[scan.rel])
         if scan.row_ids:
             repeatable = False
-            return f"({scan_sql(current, prune_table(current, ranges()), with_row_ids=True)})"
+            files = prune_table(current, ranges())
+            if scan.addressed:
+                return render_addressed(current, files, where, scan.rel, request.parameters)
+            return f"({scan_sql(current, files, with_row_ids=True)})"
         relation = _read_table(reader, current, ranges)
         scans.append(_Scan(scan.table, current, scan.rel, where, relation))
         return relation
@@ -236,7 +241,9 @@ def statement_sql(
         check=request.cancel.check,
         values_tables=values_tables,
         files=files,
+        frames=lambda name: request.settings.frames[name].column_names,
         slot=parameters.slot if request.parameters else None,
+        may_be_null=lambda scan, index: has_nulls(request.table(scan.table), index),
     )
     parts, slots = parameters.split(_with_output_casts(request.query, renderer.render(request.query)))
     made = _Text(parts, slots, scans, reads_system_catalog("".join(parts)))

@@ -35,7 +35,7 @@ from gpudb.catalog.postgres.privilege_rows import list_held_privileges
 from gpudb.catalog.postgres.relations import SystemRelation, get_system_relation, load_relations
 from gpudb.catalog.postgres.role_rows import list_reached_roles
 from gpudb.catalog.postgres.row_builder import OWN, get_collected_type, get_stored_columns
-from gpudb.catalog.postgres.rows import build_rows, build_sizes
+from gpudb.catalog.postgres.rows import build_large_objects, build_rows, build_sizes
 from gpudb.catalog.postgres.trigger_rows import build_trigger_definitions
 from gpudb.catalog.relations import View
 from gpudb.duckdb.literals import quote_identifier, quote_literal
@@ -153,7 +153,7 @@ class SystemCatalog:
         looks_up = _LOOKS_UP_NAMES.search(text) is not None
         if looks_up:
             cursor.execute(_SET_SCHEMAS)
-        if "sys_expression" in text:
+        if "sys_expression" in text or "constraint(" in text:
             cursor.execute(_SET_RELATIONS)
         if "sys_own" in text or (superuser == "false" and looks_up):
             cursor.execute(
@@ -253,6 +253,10 @@ class SystemCatalog:
                     f" CAST(greatest(c.relpages, (s.bytes + {_PAGE - 1}) // {_PAGE}) AS INTEGER) AS relpages)"
                     f" FROM {version}.pg_class AS c LEFT JOIN {schema}.relation_sizes AS s ON s.oid = c.oid"
                 )
+            objects = build_large_objects(catalog)
+            if objects is not None:
+                cursor.register("pg_new_rows", objects)
+                cursor.execute(f"CREATE TABLE {schema}.pg_largeobject_metadata AS FROM pg_new_rows")
             cursor.execute("COMMIT")
         self._sizes.put(key, schema)
         self._drop_stale()

@@ -1,4 +1,4 @@
-"""Upper bound of an expression's distinct values by its column's range: fields of dates, integers of casts.
+"""Upper bound of an expression's distinct values by its columns' ranges: fields of dates, integers of casts.
 
 The number of groups is estimated by it: timestamps over three years have three years, however many timestamps exist.
 """
@@ -6,11 +6,15 @@ The number of groups is estimated by it: timestamps over three years have three 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from gpudb.plan.cost.profile import ColumnProfile
 from gpudb.sql import bound
+from gpudb.sql.traverse import is_volatile
 from gpudb.types.facts import INTEGERS, NUMBERS
 
 _UNIT_DAYS = {
@@ -40,6 +44,9 @@ def max_values(expr: Any, columns: Sequence[ColumnProfile]) -> float:
             return min(_CYCLE_LENGTHS.get(unit.lower(), math.inf), _count_units(unit.lower(), arg, columns))
         case bound.Call(args=(bound.Constant(value=str(unit)), arg, *_)) if expr.function.name == "date_trunc":
             return _count_units(unit.lower(), arg, columns)
+        case bound.Call(args=args) if args and not is_volatile(expr):
+            # As many as there are combinations of its arguments' values.
+            return math.prod(max_values(arg, columns) for arg in args if not isinstance(arg, bound.Constant))
     return math.inf
 
 
@@ -52,7 +59,28 @@ def _count_units(unit: str, arg: Any, columns: Sequence[ColumnProfile]) -> float
 
 
 def _range(arg: Any, columns: Sequence[ColumnProfile]) -> tuple[float, float] | None:
-    if not isinstance(arg, bound.Column):
-        return None
-    low, high = columns[arg.index].low, columns[arg.index].high
-    return None if low is None or high is None or not math.isfinite(high - low) else (low, high)
+    """Returns the least and the greatest value of a column, or of an expression that keeps or reverses their order."""
+    match arg:
+        case bound.Column(index=index):
+            low, high = columns[index].low, columns[index].high
+            return None if low is None or high is None or not math.isfinite(high - low) else (low, high)
+        case bound.Cast(arg=inner, type=kind) if kind.name in NUMBERS and inner.type.name in NUMBERS:
+            return _range(inner, columns)
+        case bound.Call(function=function, args=(inner,)) if function.name in _ROUNDINGS:
+            return _range(inner, columns)
+        case bound.Call(function=function, args=(inner, bound.Constant(value=int() | float() | Decimal() as by))):
+            found = _ARITHMETIC.search(function.name)
+            between = None if found is None else _range(inner, columns)
+            if found is None or between is None or (found[1] == "div" and not by):
+                return None
+            ends = sorted(_OPERATIONS[found[1]](end, float(by)) for end in between)
+            return (ends[0], ends[1]) if math.isfinite(ends[1] - ends[0]) else None
+    return None
+
+
+_ROUNDINGS = frozenset({"floor", "ceil", "ceiling", "trunc", "round"})
+_ARITHMETIC = re.compile(r"^(?:int\d+|float\d+|numeric_)(pl|add|mi|sub|mul|div)$")
+_OPERATIONS: dict[str, Callable[[float, float], float]] = {
+    "pl": operator.add, "add": operator.add, "mi": operator.sub, "sub": operator.sub, "mul": operator.mul,
+    "div": operator.truediv,
+}  # fmt: skip

@@ -12,7 +12,7 @@ from gpudb.plan.tree.functions import COUNTS
 from gpudb.plan.tree.nodes import Aggregate, Node, Project, SetOperation, Shared, column
 from gpudb.plan.tree.traversal import transform
 from gpudb.sql import bound
-from gpudb.sql.traverse import reads_columns, replace_nodes, walk
+from gpudb.sql.traverse import replace_nodes, walk
 
 
 def plan_groups(
@@ -31,7 +31,7 @@ def plan_groups(
         *_distinct_exprs(query),
         *([query.having] if query.having is not None else []),
     ]
-    calls = _collect_calls(above, inside)
+    calls = _collect_calls(above)
     groupings: list[bound.Grouping] = []
     for each in (node for part in above for node in walk(part)):
         if isinstance(each, bound.Grouping) and each not in groupings and all(arg in keys for arg in each.args):
@@ -80,13 +80,13 @@ class _Groups:
     def _change(self, each: Any) -> Any:
         found = self._find(each)
         if found is None and isinstance(each, bound.SUBQUERIES):
-            # An aggregate over no columns belongs to the subquery, even if an equal one is written outside.
+            # An aggregate in it belongs to the subquery, even if an equal one is written outside.
             kept = replace(each, query=replace_nodes(each.query, self._change_within))
             return replace(kept, left=tuple(map(self.over, kept.left))) if isinstance(kept, bound.AnySubquery) else kept
         return found
 
     def _change_within(self, each: Any) -> Any:
-        if isinstance(each, bound.Aggregate) and not reads_columns(each):
+        if isinstance(each, bound.Aggregate):
             return None
         return self._find(each)
 
@@ -169,28 +169,14 @@ def _call_exprs(call: bound.Aggregate) -> list[Any]:
     return [*call.args, *keys, *([call.filter] if call.filter is not None else [])]
 
 
-def _collect_calls(above: list[Any], inside: set[int]) -> list[bound.Aggregate]:
-    """Returns the aggregates of a query whose relations are `inside`.
-
-    Outside its subqueries these are all aggregates; inside them, those over the query's own columns alone.
-    """
+def _collect_calls(above: list[Any]) -> list[bound.Aggregate]:
+    """Returns the aggregates of a query; those in its subqueries are theirs (see `bind.query.outer_aggregates`)."""
     found: list[bound.Aggregate] = []
 
-    def add(call: bound.Aggregate) -> None:
-        if call not in found:
-            found.append(call)
-
     def look(each: Any) -> Any:
-        if isinstance(each, bound.Aggregate):
-            add(each)
-            return each
-        if isinstance(each, bound.SUBQUERIES):
-            for node in walk(each):
-                if isinstance(node, bound.Aggregate):
-                    reads = {below.rel for below in walk(node) if isinstance(below, bound.Column)}
-                    if reads and reads <= inside:
-                        add(node)
-        return None
+        if isinstance(each, bound.Aggregate) and each not in found:
+            found.append(each)
+        return each if isinstance(each, (bound.Aggregate, *bound.SUBQUERIES)) else None
 
     for each in above:
         transform(each, look)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudb.plan.tree.functions import LIMIT_ROWS, OFFSET_ROWS, find_function
+from gpudb.functions.row_counts import LIMIT_ROWS, OFFSET_ROWS
+from gpudb.plan.tree.functions import find_function
 from gpudb.plan.tree.nodes import Filter, Node, Project, Sort, Window, column
 from gpudb.sql import bound
 from gpudb.sql.traverse import walk

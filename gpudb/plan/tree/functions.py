@@ -15,10 +15,6 @@ FIRST = Function(0, "first_value", (), SqlType("any"), "a", strict=False)
 """Internal aggregate: the first row's value in its order; NULL without rows."""
 NOT_IN = Function(0, "not_in", (), SqlType("bool"), "f", strict=False)
 """Comparison of NOT IN's null-aware anti-join: true where the left value equals the right, or either is NULL."""
-LIMIT_ROWS = Function(0, "limit_rows", (INT8,), INT8, "f", strict=False)
-"""Converts a LIMIT to a number of rows: all for NULL, error 2201W if negative."""
-OFFSET_ROWS = Function(0, "offset_rows", (INT8,), INT8, "f", strict=False)
-"""Converts an OFFSET to a number of rows: none for NULL, error 2201X if negative."""
 
 COUNTS = {"count", "regr_count", "approx_count_distinct"}
 """Aggregates whose value over no rows is 0; that of others is NULL."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from gpudb.catalog.resource_groups import list_groups
+from gpudb.distribution import __version__
 from gpudb.engine.nvml import read_devices
 from gpudb.observe import metrics
 from gpudb.observe.totals import BUCKETS, NO_ENGINE
@@ -57,7 +57,7 @@ class ServerCollector(Collector):
 
     def __init__(self, readiness: Readiness) -> None:
         self._readiness = readiness
-        self._version = version("gpudb")
+        self._version = __version__
         self._sources: tuple[Database, PgServer] | None = None
 
     def attach(self, database: Database, server: PgServer) -> None:

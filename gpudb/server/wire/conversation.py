@@ -2,7 +2,7 @@
 
              Parse, Bind, Describe, Execute, Close, Flush
                  ┌──┐
-    Query     ┌──┴──▼──┐ error in one of those ┌──────────┐
+    Query, F  ┌──┴──▼──┐ error in one of those ┌──────────┐
     ┌─────────│ READY  │──────────────────────►│ SKIPPING │ drops all but Sync
     │         └─▲──▲──┬┘◄──────────────────────└──────────┘
     │ end, error│  │  │ COPY … FROM STDIN   Sync
@@ -11,9 +11,9 @@
                 │ COPYING │──┐
                 └─────────┘◄─┘  ends by CopyDone, CopyFail, an error, a message out of place
 
-ReadyForQuery answers Query and Sync. After COPY from a Query the Query's other statements follow; after COPY from an
-Execute reading continues, or skips to Sync after an error. Copy messages in READY are leftovers of a failed COPY and
-are dropped. A portal lives until Close, another unnamed one, an error, or its transaction's end.
+ReadyForQuery answers Query, FunctionCall (F) and Sync. After COPY from a Query the Query's other statements follow;
+after COPY from an Execute reading continues, or skips to Sync after an error. Copy messages in READY are leftovers of a
+failed COPY and are dropped. A portal lives until Close, another unnamed one, an error, or its transaction's end.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gpudb.errors import GpudbError, QueryCanceled, SqlError, WorkerLost
+from gpudb.errors import GpudbError, QueryCanceled, WorkerLost
 from gpudb.observe.recorder import StatementRecorder
 from gpudb.server.wire import messages, replies
 from gpudb.server.wire.extended import ExtendedProtocol
+from gpudb.server.wire.function_calls import FunctionCalls
 from gpudb.server.wire.messages import ClientDisconnected, ProtocolViolation
 from gpudb.server.wire.recording import ExecutedStatement, Recording
 from gpudb.server.wire.results import NOTHING_SENT, Answers, Send, Sent, count_changed
@@ -36,6 +37,8 @@ CANCELED = "57014"
 TERMINATING = "57P01"
 """SQLSTATE that ends the connection: pg_terminate_backend or shutdown. A lost worker's 57P01 does not."""
 
+_HELD = frozenset(b"BDE")
+"""Messages that do not end a row of executions."""
 _SYNC, _FLUSH, _COPY_MESSAGES = ord("S"), ord("H"), frozenset(b"dcf")
 
 
@@ -68,6 +71,7 @@ class Conversation:
         self._answers = Answers(session, send, flush)
         self._recording = Recording(session, log_statement, recorder)
         self._extended = ExtendedProtocol(session, self._answers, self._recording, self._begin_copy)
+        self._function_calls = FunctionCalls(session, self._answers, self._recording)
         self._script: Iterator[Result] | None = None
         self._copy: _Copy | None = None
         self._skipping = False
@@ -96,6 +100,8 @@ class Conversation:
     def handle_message(self, kind: int, payload: bytes) -> None:
         """Answers one message. Raises only what ends the connection: fatal ProtocolViolation, 57P01."""
         self._is_ready = False
+        if self._extended.batch is not None and kind not in _HELD:
+            self.run_held()
         if self._copy is None:
             if kind == _SYNC:
                 self._handle_sync()
@@ -116,6 +122,20 @@ class Conversation:
             raise
         except BaseException as error:
             self._handle_error(error, simple=self._is_simple(kind))
+
+    def run_held(self) -> None:
+        """Runs what waits for more of its kind: no more of it is there."""
+        try:
+            self._extended.run_batch()
+        except ClientDisconnected:
+            raise
+        except BaseException as error:
+            self._handle_error(error, simple=False)
+
+    @property
+    def holds_executions(self) -> bool:
+        """Whether executions wait for more of their kind."""
+        return self._extended.batch is not None
 
     def send_ready(self) -> None:
         """Sends ReadyForQuery."""
@@ -141,6 +161,11 @@ class Conversation:
         return self._copy.simple if self._copy is not None else kind in b"QF"
 
     def _handle_error(self, error: BaseException, simple: bool) -> None:
+        if self._extended.batch is not None:
+            try:
+                self._extended.run_batch()  # what came before it
+            except BaseException as earlier:
+                error = earlier
         converted = self._convert_error(error)
         copy, self._copy = self._copy, None
         if copy is not None:
@@ -194,7 +219,8 @@ class Conversation:
             close()
 
     def _handle_function_call(self, payload: bytes) -> None:
-        raise SqlError.of("feature_not_supported", "function calls by protocol message are not supported")
+        self._function_calls.handle(payload)
+        self.send_ready()
 
     # ---- COPY FROM STDIN
 

@@ -100,7 +100,7 @@ def encode_few_rows(
         elif type_.name in _PLAIN_TYPES:
             values = [None if value is None else str(value).encode() for value in column.to_pylist()]
         else:
-            is_numeric = type_.name == "numeric"
+            is_numeric = type_.name == "numeric" and not type_.wide
             texts = (
                 format_numerics(column) if is_numeric else format_text_column(type_, column, zone, resolve).to_pylist()
             )

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from gpudb.errors import SqlError
 from gpudb.server.wire import messages, replies
-from gpudb.server.wire.portals import Portals
+from gpudb.server.wire.batches import ExecutionBatch
+from gpudb.server.wire.portals import Portal, Portals
 from gpudb.server.wire.recording import Recording
 from gpudb.server.wire.results import Answers, ResultRows
 from gpudb.session.interfaces import SessionInterface
@@ -27,6 +28,8 @@ class ExtendedProtocol:
         self._send = answers.send
         self._unnamed: Prepared | None = None
         self._portals = Portals()
+        self.batch: ExecutionBatch | None = None
+        """Executions that have not run yet."""
 
     @property
     def handlers(self) -> dict[int, Callable[[bytes], None]]:
@@ -71,12 +74,31 @@ class ExtendedProtocol:
     def _handle_bind(self, payload: bytes) -> None:
         message = messages.parse_bind(payload)
         prepared = self._get_prepared(message.statement)
-        self._recording.start(prepared.sql)
+        if self.batch is None:
+            self._recording.start(prepared.sql)
+        elif self.batch.prepared is not prepared:
+            self.run_batch()
+            self._recording.start(prepared.sql)
         self._portals.bind(message, prepared, self._answers.zone)
-        self._send(replies.BIND_COMPLETE)
+        self._answer(replies.BIND_COMPLETE)
+
+    def _answer(self, reply: bytes) -> None:
+        """Sends an answer, after those of the executions that have not run yet."""
+        if self.batch is None:
+            self._send(reply)
+        else:
+            self.batch.answer(reply)
+
+    def run_batch(self) -> None:
+        """Runs the executions that have not run yet, if there are any."""
+        batch, self.batch = self.batch, None
+        if batch is not None:
+            batch.run()
 
     def _handle_describe(self, payload: bytes) -> None:
         target = messages.parse_target(payload, "DESCRIBE")
+        if target.kind == "S" or target.name:
+            self.run_batch()
         if target.kind == "S":
             prepared = self._get_prepared(target.name)
             self._send(replies.parameter_description(prepared.parameters))
@@ -89,11 +111,15 @@ class ExtendedProtocol:
         else:
             portal = self._portals.find(target.name)
             prepared, formats = portal.prepared, portal.formats
-        self._send(prepared.descriptions.get(formats) or _describe(prepared, formats))
+        self._answer(prepared.descriptions.get(formats) or _describe(prepared, formats))
 
     def _handle_execute(self, payload: bytes) -> None:
         message = messages.parse_execute(payload)
         portal = self._portals.find(message.portal)
+        if portal.prepared.repeats and not portal.done:
+            self._hold(portal)
+            return
+        self.run_batch()
         if portal.done and portal.prepared.columns is None:
             raise SqlError.of("object_not_in_prerequisite_state", f'portal "{message.portal}" cannot be run')
         if portal.rows is None:
@@ -114,6 +140,15 @@ class ExtendedProtocol:
         else:
             self._recording.suspend(portal.rows.sent)
             self._send(replies.PORTAL_SUSPENDED)
+
+    def _hold(self, portal: Portal) -> None:
+        """Lets an execution wait for others that may follow."""
+        if self.batch is not None and (self.batch.prepared is not portal.prepared or self.batch.is_full):
+            self.run_batch()
+        if self.batch is None:
+            self.batch = ExecutionBatch(self._session, self._answers, self._recording, portal.prepared)
+        portal.done = True
+        self.batch.add(portal.parameters)
 
     def _handle_close(self, payload: bytes) -> None:
         target = messages.parse_target(payload, "CLOSE")

@@ -92,6 +92,7 @@ class Handler(BuenaVistaHandler):
         self._end_error: GpudbError | None = None
         self._waker: Waker | None = None
         self._ends_now = False
+        self._looked = 0.0
         self.stream = Stream(self.request, time.monotonic() + self.server.authentication_timeout)
         self.server.pending.add(self, self.host)
 
@@ -156,6 +157,8 @@ class Handler(BuenaVistaHandler):
                 self._end_if_idle(conversation)
             message = stream.read_message()
             if message is None:
+                if conversation.holds_executions:
+                    conversation.run_held()
                 message = self._await_message(conversation)
             kind, payload = message
             if kind == _TERMINATE:
@@ -263,6 +266,19 @@ class Handler(BuenaVistaHandler):
         self._ends_now = True
         self.client.session.cancel()
         self.stream.abort()
+
+    def end_left(self, now: float) -> None:
+        """Cancels the statement of a client that has gone, which client_connection_check_interval looks for."""
+        client = self.client
+        if client is None or self._end_error is not None or not client.session.running.active:
+            return
+        interval = client.session.milliseconds("client_connection_check_interval")
+        if not interval or now < self._looked + interval / 1000:
+            return
+        self._looked = now
+        if self.stream.is_left():
+            _LOG.info("connection from %s ended: its client has gone while a statement ran", self.host)
+            self.stop(SqlError.of("connection_failure", "connection to client lost"), now=True)
 
     # ---- errors
 

@@ -51,6 +51,8 @@ def log_in(
         if error.sqlstate in _WRONG_CREDENTIALS:
             stream.pause(server.failed_logins.record(request.host))
         raise
+    if method != "trust":
+        session.system_user = f"{method}:{request.user}"
     if server.audit_log is not None:
         server.audit_log.log_login(request, session.process_id, method)
     return session

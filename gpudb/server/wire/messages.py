@@ -23,7 +23,7 @@ SMALL_MESSAGE = 10_000
 LARGE_MESSAGE = (1 << 30) - 1
 PASSWORD_MESSAGE = 65_535
 _MAX_LENGTHS = {**dict.fromkeys(b"CDEHScX", SMALL_MESSAGE), **dict.fromkeys(b"QFBPdf", LARGE_MESSAGE)}
-_INT32, _UINT32, _COUNT = struct.Struct("!i"), struct.Struct("!I"), struct.Struct("!H")
+_INT16, _INT32, _UINT32, _COUNT = (struct.Struct(f"!{layout}") for layout in "hiIH")
 
 
 class ProtocolViolation(GpudbError):
@@ -126,6 +126,15 @@ class Execute:
 
     portal: str
     limit: int
+
+
+class FunctionCall(NamedTuple):
+    """FunctionCall: a function's OID, and its arguments as Bind has parameters; `result_format` is one code."""
+
+    oid: int
+    formats: tuple[int, ...]
+    values: tuple[bytes | None, ...]
+    result_format: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +247,25 @@ def parse_execute(payload: bytes) -> Execute:
     portal, limit = reader.read_string(), reader.read_integer(_INT32)
     reader.check_end()
     return Execute(portal, max(limit, 0))
+
+
+def parse_function_call(payload: bytes) -> FunctionCall:
+    """Parses FunctionCall."""
+    reader = Reader(payload)
+    oid, formats = reader.read_integer(_UINT32), reader.read_array("h")
+    count = reader.read_integer(_COUNT)
+    if len(formats) > 1 and len(formats) != count:
+        text = f"function call message contains {len(formats)} argument formats but {count} arguments"
+        raise ProtocolViolation(text)
+    values: list[bytes | None] = []
+    for _ in range(count):
+        size = reader.read_integer(_INT32)
+        if size < -1:
+            raise ProtocolViolation(f"invalid argument size {size} in function call message")
+        values.append(None if size == -1 else reader.read_bytes(size))
+    result_format = reader.read_integer(_INT16)
+    reader.check_end()
+    return FunctionCall(oid, formats, tuple(values), result_format)
 
 
 def parse_startup(packet: bytes) -> Startup:

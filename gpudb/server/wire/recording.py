@@ -81,6 +81,13 @@ class Recording:
                 self._log_statement(ExecutedStatement(sql, seconds, sent.rows, sqlstate))
         self._sql, self._is_running = "", False
 
+    def end_several(self, count: int) -> None:
+        """Ends the timing of a statement that ran several times at once, each for one row."""
+        sql, each = self._sql, (time.monotonic() - self._started) / count
+        for _ in range(count):
+            self._sql, self._started = sql, time.monotonic() - each
+            self.end(Sent(1))
+
     def _record_other(self, sql: str, sqlstate: str, run: Run) -> None:
         """Records a statement that is not a repeated one yet: it is from its second run in a row on."""
         assert self._record is not None

@@ -34,6 +34,8 @@ NO_DATA = build_message(b"n")
 PARSE_COMPLETE = build_message(b"1")
 PORTAL_SUSPENDED = build_message(b"s")
 
+FUNCTION_CALL_NULL = build_message(b"V", struct.pack("!i", -1))
+
 _READY = {status: build_message(b"Z", status.encode()) for status in "ITE"}
 
 

@@ -121,13 +121,14 @@ class PgServer(BuenaVistaServer):
         super().serve_forever(poll_interval)
 
     def service_actions(self) -> None:
-        """Ends connections whose clients take no bytes; called between connections, and every poll interval."""
+        """Ends connections whose clients take no bytes or have gone; called between connections, and now and then."""
         now = time.monotonic()
         if now - self._checked >= _POLL_S:
             self._checked = now
             for handler in self._list_running():
                 try:
                     handler.end_stalled_write(now)
+                    handler.end_left(now)
                 except Exception:  # no connection may end the listener
                     _LOG.exception("connection from %s could not be checked", handler.client_address)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import select
 import socket
 import ssl
 import struct
@@ -206,6 +207,15 @@ class Stream(BVBuffer):
         if self._stall[0] != (started, unsent):
             self._stall = (started, unsent), now
         return now - self._stall[1]
+
+    def is_left(self) -> bool:
+        """Returns whether the client has closed its side; from any thread, without reading what it has sent."""
+        poll = select.poll()
+        try:
+            poll.register(self.connection, select.POLLRDHUP)
+            return bool(poll.poll(0))
+        except (OSError, ValueError):  # closed meanwhile
+            return False
 
     def abort(self) -> None:
         """Ends the connection at once, from any thread: a write that waits fails, and unsent bytes are dropped."""

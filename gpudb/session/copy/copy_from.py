@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from gpudb.catalog.relations import View
 from gpudb.catalog.tables import Column, Table
-from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.session.authorization.authorize import check_accesses, check_named_relation
 from gpudb.session.authorization.row_security.refusals import refuse_row_security
 from gpudb.session.context import Context
@@ -22,6 +23,7 @@ from gpudb.session.copy.object_files import Input, open_object_input
 from gpudb.session.copy.rejects import find_rejects_table, list_columns, store_rejects
 from gpudb.session.copy.server_files import file_error
 from gpudb.session.dml.domain_checks import append_checked
+from gpudb.session.dml.wide_columns import find_narrow_column
 from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.progress import CopyProgress
 from gpudb.session.results import CopyIn, Result
@@ -50,13 +52,16 @@ from gpudb.storage.copy.ingest import (
     repeat_value,
 )
 from gpudb.storage.copy.options import CopyOptions
+from gpudb.storage.copy.process_reader import LoadProcesses
 from gpudb.storage.copy.reader import RowReader
 from gpudb.storage.copy.split import Splitter
 from gpudb.storage.load.files import find_files
 from gpudb.storage.object_stores.addresses import is_remote
-from gpudb.types import INT8
+from gpudb.types import INT8, widen
 from gpudb.values.arrow_columns import to_arrow_scalar
+from gpudb.values.wide_numerics import is_wide_column
 
+Change = Callable[[pa.RecordBatch], pa.RecordBatch]
 _FRAME = "gpudb copied rows"
 _READ_BYTES = 1 << 20
 NOT_IN_COPY = "Generated columns cannot be used in COPY."
@@ -220,7 +225,7 @@ def _open_target(
 ) -> _Target:
     rejects = None if options.rejects_table is None else find_rejects_table(context, options.rejects_table)
     more = None if rejects is None else column_defaults(context, rejects, list_columns(rejects))
-    where = _where_filter(context, node, table) if present(node.where_clause) else None
+    where = in_form_of_rows(table, partial(_where_filter, context, node)) if present(node.where_clause) else None
     where = with_generated_columns(context, table, where)
     with_marker = options.default is not None
     defaults = column_defaults(context, table, () if with_marker else columns)
@@ -231,6 +236,7 @@ def _open_target(
     else:
         named_defaults = frozenset(c.name for c in table.columns if c.default is not None)
         reader = RowReader(columns, options, clock, named_defaults)
+    reader = LoadProcesses(context.session.database.store.row_processes, context.cancel.check).wrap(reader)
     ingest = CopyIngest(
         lambda batches: append_checked(context, table, batches),
         reject_limit=options.reject_limit,
@@ -276,13 +282,19 @@ def _default_function(context: Context, column: Column, expr: Expr) -> Callable[
 
     def values(count: int) -> pa.Array:
         frame = pa.table({"n": pa.array(np.arange(count, dtype=np.int64))})
-        (array,) = _select_from(context, query, frame).columns
+        try:
+            (array,) = _select_from(context, query, frame).columns
+        except GpudbError as error:
+            if find_narrow_column(error) is None:
+                raise
+            wide = replace(column, type=widen(column.type))
+            return _default_function(context, wide, bind_column_default(context.binder(), wide))(count)
         return array
 
     return values
 
 
-def _where_filter(context: Context, node: Any, table: Table) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+def _where_filter(context: Context, node: Any, table: Table) -> Change:
     if _has_subquery(node.where_clause):
         raise FeatureNotSupported("cannot use subquery in COPY FROM WHERE condition")
     binder = context.binder()
@@ -302,24 +314,49 @@ def _where_filter(context: Context, node: Any, table: Table) -> Callable[[pa.Rec
     return lambda batch: _select_from(context, query, pa.Table.from_batches([batch])).rename_columns(names)
 
 
-Change = Callable[[pa.RecordBatch], pa.RecordBatch]
-
-
 def with_generated_columns(context: Context, table: Table, row_filter: Change | None) -> Change | None:
     """Adds the computation of generated columns after `row_filter`, which selects rows."""
     if all(column.generated is None for column in table.columns):
         return row_filter
+    compute = in_form_of_rows(table, partial(_compute_generated, context))
+    return compute if row_filter is None else lambda batch: compute(row_filter(batch))
+
+
+def in_form_of_rows(table: Table, make: Callable[[Table], Change]) -> Change:
+    """Returns a change of rows of a table, of which some columns may be wide in a batch, though they are not in the
+    table. `make` makes one for the columns of a table.
+    """
+    made = {frozenset[str](): make(table)}
+
+    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        names = {
+            column.name for place, column in enumerate(table.columns)
+            if not column.type.wide and is_wide_column(batch.column(place))
+        }  # fmt: skip
+        while True:
+            key = frozenset(names)
+            if key not in made:
+                columns = (replace(c, type=widen(c.type)) if c.name in names else c for c in table.columns)
+                made[key] = make(replace(table, columns=tuple(columns)))
+            try:
+                return made[key](batch)
+            except GpudbError as error:
+                name = find_narrow_column(error)
+                if name is None or name in names:
+                    raise
+                names.add(name)
+
+    return change
+
+
+def _compute_generated(context: Context, table: Table) -> Change:
     binder = context.binder()
     columns, rel = table_columns(table), binder.new_rel()
     query = Select(columns, compute_columns(binder, table.name, table.columns, rel), FrameScan(rel, _FRAME, columns))
     check_accesses(context, binder.accesses)
     names = [column.name for column in table.columns]
 
-    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
-        rows = batch if row_filter is None else row_filter(batch)
-        return _select_from(context, query, pa.Table.from_batches([rows])).rename_columns(names)
-
-    return change
+    return lambda batch: _select_from(context, query, pa.Table.from_batches([batch])).rename_columns(names)
 
 
 def _select_from(context: Context, query: Select, frame: pa.Table) -> pa.RecordBatch:

@@ -56,6 +56,9 @@ def copy(context: Context) -> Result:
         source = copy_to.as_objects(context, node, source, options.partition_by)
     if not node.filename:
         return copy_to.to_client(context, source, options)
+    if options.format == "text" and node.filename.lower().endswith(".csv"):
+        message = f'"{node.filename}" is written in the format text, with tabs'
+        context.notice(message, severity="WARNING", sqlstate="01000", hint="FORMAT csv writes commas and quotes.")
     write = copy_to.to_folder if options.partition_by else copy_to.to_file
     if is_remote(node.filename):
         with stage_object(context, node.filename) as staged:
@@ -67,7 +70,7 @@ def _options(context: Context, node: Any, reading: bool) -> CopyOptions:
     options = [RawOption(option.defname, read_option(option), option.location) for option in map(inner, node.options)]
     encoding = context.session.settings["client_encoding"]
     try:
-        return validate_options(options, reading=reading, encoding=encoding)
+        return validate_options(options, reading=reading, encoding=encoding, file=node.filename)
     except OptionError as error:
         raise error.error.at(position(context.statement.text, error.location)) from None
 

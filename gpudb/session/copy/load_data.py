@@ -134,7 +134,7 @@ def _load_data(context: Context, values: dict[str, str | None]) -> Result:
         raise _invalid(f'load_data mode "{mode}" is neither "append" nor "replace"')
     table = find_named_table(context, values["table"] or "", "aD" if mode == "replace" else "a")
     if mode == "replace":
-        lock_table(context, table)
+        lock_table(context, table, writers=True)
         fire_for_statement(context, table, TRUNCATE, BEFORE)
         context.transaction.truncate(table.oid)
         fire_for_statement(context, table, TRUNCATE, AFTER)
@@ -159,6 +159,7 @@ def _load_data(context: Context, values: dict[str, str | None]) -> Result:
         lambda batches: append_checked(context, table, batches),
         report=report,
         check=context.cancel.check,
+        processes=context.session.database.store.row_processes,
     )
     context.session.database.store.activity.add_load(count)
     return Result("SELECT", function_columns(context.statement), _count_row(count))

@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from gpudb.errors import GpudbError, SqlError
+from gpudb.errors import GpudbError, SqlError, find_file_condition
 from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context
 
@@ -36,19 +36,9 @@ def writable_file(name: str) -> Path:
     return Path(name)
 
 
-_CONDITIONS = {
-    errno.ENOENT: "undefined_file",
-    errno.EACCES: "insufficient_privilege",
-    errno.EPERM: "insufficient_privilege",
-    errno.EISDIR: "wrong_object_type",
-    errno.ENOSPC: "disk_full",
-    errno.EEXIST: "duplicate_file",
-}
-
-
 def file_error(error: OSError, path: Path, reading: bool) -> GpudbError:
     """Converts an operating system error to PostgreSQL's error."""
-    condition = _CONDITIONS.get(error.errno or 0, "io_error")
+    condition = find_file_condition(error)
     direction, verb = ("FROM", "read") if reading else ("TO", "write")
     hint = (
         f"COPY {direction} instructs the PostgreSQL server process to {verb} a file. "

@@ -8,18 +8,19 @@ from typing import Any
 import pyarrow as pa
 from postgast import pg_query_pb2 as pg
 
+from gpudb.engine.protocol import Stream
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions.carried import LAYOUT
 from gpudb.session.context import Context, SessionState
 from gpudb.session.cursors.open_cursors import close_all
 from gpudb.session.execution.binding.binding import bind_authorized, bind_statement
-from gpudb.session.execution.locks_and_snapshots.locking_clauses import lock_rows
+from gpudb.session.execution.locks_and_snapshots.restarts import run_with_restarts
 from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.execution.requests.layouts import read_ahead
 from gpudb.session.results import Result, ResultColumn, result_columns
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.scrolling import ScrolledRows
-from gpudb.sql.bound import Query, RowLock, Scan
+from gpudb.sql.bound import Query, RowLock, Scan, Select
 from gpudb.sql.parse.parser import RawStatement, changes_data, deparse, inner
 from gpudb.sql.traverse import walk
 from gpudb.types import SqlType
@@ -51,12 +52,7 @@ def declare(context: Context) -> Result:
     body = inner(node.query)
     if changes_data(body):
         raise FeatureNotSupported("DECLARE CURSOR must not contain data-modifying statements in WITH")
-    query, locks = _bind(context, body)
-    if locks:
-        _check_locks(node, locks)
-        if lock_rows(context, locks):
-            query, _ = _bind(context, body)
-    stream = run_query(context, query)
+    query, stream = run_with_restarts(context, lambda: _run(context, node, body))
     columns = result_columns(query.columns)
     result = Result("SELECT", columns, iter(stream), stream.close)
     if (layout := LAYOUT.get()) is not None and layout.used:
@@ -68,12 +64,24 @@ def declare(context: Context) -> Result:
     scroll = True if node.options & _SCROLL else False if node.options & _NO_SCROLL else None
     rows = ScrolledRows(batches, scroll)
     tables = frozenset(each.table.oid for each in walk(query) if isinstance(each, Scan))
-    session.cursors[node.portalname] = Cursor(columns, result, rows, context.statement.text, tables, hold=hold)
+    catalog, parameters = context.transaction.catalog, context.parameters
+    cursor = Cursor(columns, result, rows, context.statement.text, tables, query, catalog, parameters, hold=hold)
+    session.cursors[node.portalname] = cursor
+    context.transaction.keeps_places |= isinstance(query, Select) and isinstance(query.source, Scan)
     return Result("DECLARE CURSOR")
 
 
+def _run(context: Context, node: Any, body: Any) -> tuple[Query, Stream]:
+    """Runs the query of a cursor, and locks the rows that it locks."""
+    query, locks = _bind(context, body)
+    if locks:
+        _check_locks(node, locks)
+        context.check_writable(f"SELECT {locks[0].clause}")
+    return query, run_query(context, query)
+
+
 def _bind(context: Context, body: Any) -> tuple[Query, list[RowLock]]:
-    """The query of a cursor, and the locks to take before it runs."""
+    """The query of a cursor, and what it locks."""
     binder = context.binder()
     binder.declare_parameters(context.parameter_oids)
     binder.row_locks = []
@@ -83,7 +91,7 @@ def _bind(context: Context, body: Any) -> tuple[Query, list[RowLock]]:
 
 
 def _check_locks(node: Any, locks: Sequence[RowLock]) -> None:
-    """0A000 for a cursor that is held, scrolled or insensitive, or that skips locked rows."""
+    """0A000 for a cursor that is held or scrolled, 34000 for one that is insensitive."""
     clause = locks[0].clause
     for option, what, detail in (
         (_HOLD, "CURSOR WITH HOLD", "Holdable cursors must be READ ONLY."),
@@ -96,8 +104,6 @@ def _check_locks(node: Any, locks: Sequence[RowLock]) -> None:
         raise SqlError.of(
             "invalid_cursor_definition", f"DECLARE INSENSITIVE CURSOR ... {clause} is not valid", detail=detail
         )
-    if any(lock.skips for lock in locks):
-        raise FeatureNotSupported(f"DECLARE CURSOR ... {clause} SKIP LOCKED is not supported")
 
 
 def _find_cursor(session: SessionState, name: str) -> Cursor:

@@ -26,6 +26,7 @@ from gpudb.session.objects.stored_expressions import deparse_expression
 from gpudb.session.results import Result
 from gpudb.sql.bind.policies import bind_policy_condition
 from gpudb.sql.bound import Column
+from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import inner, present, strings
 from gpudb.sql.rewrite import rewrite_stored
 
@@ -209,7 +210,7 @@ def _read_condition(context: Context, table: Table, node: Any) -> str | None:
     if not present(node):
         return None
     binder = context.binder()
-    binder.stars = {}
+    binder.expansions = Expansions()
     rel = binder.new_rel()
     columns = [Column(rel, place, each.type, each.name) for place, each in enumerate(table.columns)]
     bind_policy_condition(binder, table, node, columns)
@@ -217,5 +218,5 @@ def _read_condition(context: Context, table: Table, node: Any) -> str | None:
         raise SqlError.of("undefined_parameter", "there is no parameter $1")
     copy = pg.SelectStmt(limit_option=pg.LIMIT_OPTION_DEFAULT, op=pg.SETOP_NONE)
     copy.target_list.add().res_target.val.CopyFrom(node)
-    copy = rewrite_stored(copy, context.transaction.catalog, context.session.search_path(), binder.stars)
+    copy = rewrite_stored(copy, context.transaction.catalog, context.session.search_path(), binder.expansions)
     return deparse_expression(inner(copy.target_list[0]).val)

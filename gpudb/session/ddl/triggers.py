@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.partition_trees import list_partitions
 from gpudb.catalog.relations import Relation, View
 from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.tables import Table
@@ -21,15 +22,16 @@ from gpudb.session.objects.names import check_not_system, range_text, resolve_ra
 from gpudb.session.objects.relations import lock_table, put_relation
 from gpudb.session.objects.stored_expressions import deparse_expression
 from gpudb.session.results import Result
+from gpudb.session.triggers.built_in import find_built_in
 from gpudb.sql.bind.dml.checks import parse_expression
 from gpudb.sql.bind.dml.trigger_conditions import bind_trigger_condition
 from gpudb.sql.bind.dml.view_targets import view_as_table
 from gpudb.sql.bound import Column
-from gpudb.sql.parse.parser import inner, present, strings
+from gpudb.sql.expansions import Expansions
+from gpudb.sql.parse.parser import children, inner, present, strings
 from gpudb.sql.rewrite import rewrite_stored
 from gpudb.sql.traverse import walk
 
-_BUILT_IN = {"suppress_redundant_updates_trigger", "tsvector_update_trigger", "tsvector_update_trigger_column"}
 # The bits of PostgreSQL's trigger.h
 _TIMINGS = {0: AFTER, 2: BEFORE, 64: INSTEAD}
 _EVENTS = {4: INSERT, 8: DELETE, 16: UPDATE, 32: TRUNCATE}
@@ -81,9 +83,61 @@ def create_trigger(context: Context) -> Result:
         new_table,
         comment=old.comment if old is not None else None,
     )
+    if trigger.for_each_row and isinstance(relation, Table) and relation.partitioned_by is not None:
+        if old_table or new_table:
+            detail = "ROW triggers with transition tables are not supported on partitioned tables."
+            raise FeatureNotSupported(f'"{relation.name}" is a partitioned table', detail=detail)
     others = tuple(each for each in relation.triggers if each.name != name)
-    _put_triggers(context, relation, (*others, trigger))
+    relation = replace(relation, triggers=(*others, trigger))
+    put_relation(context, relation)
+    _change_copies(context, relation, trigger, lambda copy: None)  # CREATE OR REPLACE copies it again
+    if isinstance(relation, Table):
+        for each in list_partitions(context.transaction.catalog, relation):
+            put_relation(context, copy_row_triggers(context, relation, each))
     return Result("CREATE TRIGGER")
+
+
+def copy_row_triggers(context: Context, parent: Table, table: Table) -> Table:
+    """Returns a partition with copies of the row-level triggers of its table that it lacks; 42710."""
+    for trigger in parent.triggers:
+        origin = trigger.parent or trigger.oid
+        if not trigger.for_each_row or any(each.parent == origin for each in table.triggers):
+            continue
+        if any(each.name == trigger.name for each in table.triggers):
+            message = f'trigger "{trigger.name}" for relation "{table.name}" already exists'
+            raise SqlError.of("duplicate_object", message)
+        oid, catalog = context.transaction.catalog.allocate_oid()
+        context.transaction.set_catalog(catalog)
+        copy = replace(trigger, oid=oid, parent=origin, comment=None)
+        table = replace(table, triggers=(*table.triggers, copy))
+    return table
+
+
+def _change_copies(
+    context: Context, relation: Relation, trigger: Trigger, change: Callable[[Trigger], Trigger | None]
+) -> None:
+    """Changes the copies of a trigger that partitions have, or drops those for which there is None."""
+    for each in list_partitions(context.transaction.catalog, relation) if isinstance(relation, Table) else ():
+        if any(own.parent == trigger.oid for own in each.triggers):
+            made = (change(own) if own.parent == trigger.oid else own for own in each.triggers)
+            _put_triggers(context, each, tuple(own for own in made if own is not None))
+
+
+def _check_own(context: Context, relation: Relation, trigger: Trigger, what: str) -> None:
+    """Raises 2BP01 to drop, or 0A000 to rename, a trigger that a partition has from its table."""
+    if not trigger.parent:
+        return
+    tables = context.transaction.catalog.tables()
+    parent = next((each.name for each in tables if any(own.oid == trigger.parent for own in each.triggers)), "")
+    named = f"trigger {trigger.name} on table {relation.name}"
+    if what == "drop":
+        above = f"trigger {trigger.name} on table {parent}"
+        hint = f"You can drop {above} instead."
+        message = f"cannot drop {named} because {above} requires it"
+        raise SqlError.of("dependent_objects_still_exist", message, hint=hint)
+    message = f'cannot rename trigger "{trigger.name}" on table "{relation.name}"'
+    hint = f'Rename the trigger on the partitioned table "{parent}" instead.'
+    raise FeatureNotSupported(message, hint=hint)
 
 
 def _find_relation(context: Context, node: Any) -> Relation:
@@ -111,8 +165,9 @@ def _check_relation(relation: Relation, timing: str, events: tuple[str, ...], *,
     elif isinstance(relation, Table) and relation.query is None:
         if relation.is_elsewhere:
             raise FeatureNotSupported(f'triggers on foreign table "{relation.name}" are not supported')
-        if for_each_row and (relation.partitioned_by is not None or relation.partition_bound is not None):
-            raise FeatureNotSupported("row triggers of a partitioned table or partition are not supported")
+        if for_each_row and relation.partition_bound is not None:
+            hint = "Create the trigger on the partitioned table."
+            raise FeatureNotSupported("a row trigger of a partition alone is not supported", hint=hint)
         if timing == INSTEAD:
             detail = "Tables cannot have INSTEAD OF triggers."
             raise SqlError.of("wrong_object_type", f'"{relation.name}" is a table', detail=detail)
@@ -182,6 +237,7 @@ def _condition(context: Context, node: Any, relation: Table | View, timing: str,
     table = view_as_table(relation) if isinstance(relation, View) else relation
     binder = context.binder()
     rel = binder.new_rel()
+    binder.expansions = Expansions()
     test = bind_trigger_condition(binder, table, node.when_clause, rel)
     used = {each.index for each in walk(test) if isinstance(each, Column) and each.rel == rel}
     width, wrong = len(table.columns), None
@@ -202,7 +258,7 @@ def _condition(context: Context, node: Any, relation: Table | View, timing: str,
                 raise _locate(binder, error, node.when_clause)
     copy = pg.SelectStmt(limit_option=pg.LIMIT_OPTION_DEFAULT, op=pg.SETOP_NONE)
     copy.target_list.add().res_target.val.CopyFrom(node.when_clause)
-    copy = rewrite_stored(copy, context.transaction.catalog, context.session.search_path())
+    copy = rewrite_stored(copy, context.transaction.catalog, context.session.search_path(), binder.expansions)
     return deparse_expression(inner(copy.target_list[0]).val)
 
 
@@ -216,10 +272,8 @@ def _locate(binder: Any, error: GpudbError, node: Any) -> GpudbError:
 def _iter_references(node: Any) -> Iterator[int]:
     if node.DESCRIPTOR.name == "ColumnRef":
         yield node.location
-    for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                yield from _iter_references(each)
+    for each in children(node):
+        yield from _iter_references(each)
 
 
 def _find_function(context: Context, names: tuple[str, ...]) -> Routine:
@@ -228,8 +282,10 @@ def _find_function(context: Context, names: tuple[str, ...]) -> Routine:
     path = get_routine_path("".join(names[-2:-1]), context.session.search_path())
     found = catalog.find_routines(names[-1], path)
     function = next((each for each in found if not each.inputs), None)
-    if function is None and names[-1] in _BUILT_IN:
-        raise FeatureNotSupported(f"the built-in trigger function {names[-1]}() is not supported")
+    if function is None and names[:-1] in {(), ("pg_catalog",)}:
+        function = find_built_in(names[-1])
+        if function is not None:
+            return function
     if function is None:
         raise UndefinedFunction(f"function {'.'.join(names)}() does not exist")
     check_privilege(catalog, get_current_role(context), function, "X")
@@ -265,7 +321,9 @@ def rename_trigger(context: Context, node: Any, new: str) -> Result:
     found = _find_trigger(relation, node.subname)
     if isinstance(relation, Table | View) and any(each.name == new for each in relation.triggers):
         raise SqlError.of("duplicate_object", f'trigger "{new}" for relation "{relation.name}" already exists')
+    _check_own(context, relation, found, "rename")
     _replace_trigger(context, relation, found, replace(found, name=new))
+    _change_copies(context, relation, found, lambda copy: replace(copy, name=new))
     return Result("ALTER TRIGGER")
 
 
@@ -300,10 +358,12 @@ def drop_triggers(context: Context, node: Any) -> Result:
             continue
         found = _find_trigger(relation, name)
         assert isinstance(relation, Table | View)
+        _check_own(context, relation, found, "drop")
         if isinstance(relation, Table):
             lock_table(context, relation)
             relation = context.transaction.table(relation.oid)
         _put_triggers(context, relation, tuple(each for each in relation.triggers if each.oid != found.oid))
+        _change_copies(context, relation, found, lambda copy: None)
     return Result("DROP TRIGGER")
 
 
@@ -324,11 +384,14 @@ def enable_trigger(context: Context, relation: Table | View, step: Any) -> None:
     if action in _ENABLED:
         found = _find_trigger(relation, step.name)
         _replace_trigger(context, relation, found, replace(found, enabled=_ENABLED[action]))
+        _change_copies(context, relation, found, lambda copy: replace(copy, enabled=_ENABLED[action]))
         return
     if action == "DisableTrigAll" and isinstance(relation, Table):
         if relation.foreign_keys or referencing_keys(context.transaction.catalog, relation.oid):
             context.notice(f'foreign keys of "{relation.name}" stay enforced: they are no triggers in gpudb')
     _put_triggers(context, relation, tuple(replace(each, enabled=_ENABLED_ALL[action]) for each in relation.triggers))
+    for each in relation.triggers:
+        _change_copies(context, relation, each, lambda copy: replace(copy, enabled=_ENABLED_ALL[action]))
 
 
 # ---- columns
@@ -360,10 +423,8 @@ def _rename_in_condition(text: str | None, old: str, new: str) -> str | None:
 def _iter_column_references(node: Any) -> Iterator[Any]:
     if node.DESCRIPTOR.name == "ColumnRef":
         yield node
-    for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                yield from _iter_column_references(each)
+    for each in children(node):
+        yield from _iter_column_references(each)
 
 
 def triggers_of_column(table: Table, name: str) -> list[Trigger]:

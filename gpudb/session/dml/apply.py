@@ -10,15 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.partition_trees import list_partitions
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.catalog.triggers import BEFORE, DELETE, UPDATE
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
+from gpudb.session.dml.key_waits import reserve_ahead, reserve_keys, reserve_removed
 from gpudb.session.dml.outcomes import Batches, TableChange
 from gpudb.session.dml.policy_checks import check_new_rows
 from gpudb.session.dml.references import (
@@ -29,7 +30,8 @@ from gpudb.session.dml.references import (
     rows_without_reference,
 )
 from gpudb.session.dml.row_checks import check_batches
-from gpudb.session.state.deferral import Change, ReferencedChange, ReferencingChange
+from gpudb.session.execution.locks_and_snapshots.row_waits import group_rows, holds_rows_alone, lock_rows
+from gpudb.session.state.deferral import Change, ExclusionChange, ReferencedChange, ReferencingChange
 from gpudb.session.triggers.firing import (
     AfterEvents,
     collect_row_events,
@@ -37,9 +39,11 @@ from gpudb.session.triggers.firing import (
     fire_before_rows,
     fire_for_statement,
 )
-from gpudb.session.triggers.rows import as_rows, rename_rows
+from gpudb.session.triggers.partitions import check_not_moved
+from gpudb.session.triggers.rows import as_rows, fetch_rows, rename_rows
 from gpudb.storage.compaction import is_rewritten
 from gpudb.storage.constraints.references import still_referenced_error
+from gpudb.storage.constraints.reservations import MAX_KEYS
 
 
 def apply_changes(context: Context, changes: Sequence[tuple[Table, TableChange]]) -> None:
@@ -56,8 +60,12 @@ def _apply(context: Context, changes: Sequence[tuple[Table, TableChange]], after
     """Writes changes, and adds what they leave to AFTER triggers."""
     after += [_collect_events(context, table, change) for table, change in changes if table.triggers]
     changes = [(table, change) for table, change in changes if table.kind != "v"]
-    before = context.transaction.catalog
+    for table, change in changes:
+        _reserve_keys(context, table, change)
     key_changes = find_key_changes(context, changes)
+    for each in key_changes:
+        reserve_removed(context, each.referenced, each.foreign, each.keys)
+    before = context.transaction.catalog
     for oid in dict.fromkeys(table.oid for table, _ in changes):
         _write_table(context, oid, [change for table, change in changes if table.oid == oid])
     for table, change in changes:
@@ -65,15 +73,36 @@ def _apply(context: Context, changes: Sequence[tuple[Table, TableChange]], after
     _enforce_references(context, before, changes, key_changes, after)
 
 
+def _reserve_keys(context: Context, table: Table, change: TableChange) -> None:
+    """Waits for those who write the keys that a change adds to a table or takes from it."""
+    reserve_keys(context, table, change.inserted)
+    anew = [key for key in table.keys if change.may_update(key.columns)]
+    foreign = [each for each in table.foreign_keys if change.may_update(each.columns)]
+    excluding = [each for each in table.exclusions if change.may_update(each.columns)]
+    reserve_keys(context, table, change.updated, anew, foreign, excluding, adds_rows=False)
+    for positions, keys, exclusions, old in (
+        (change.deleted, table.keys, table.exclusions, change.old),
+        (change.updated_positions, anew, excluding, None),
+    ):
+        if not (keys or exclusions) or positions is None or table.temporary:
+            continue
+        if 0 < positions.num_rows <= MAX_KEYS:
+            known = fetch_rows(context, table, positions).to_batches() if old is None else old
+            reserve_keys(context, table, known, keys, (), exclusions, adds_rows=False)
+
+
 def append_rows(context: Context, table: Table, batches: Sequence[pa.RecordBatch]) -> None:
     """Appends rows to a table without triggers. 23502, 23503, 23505, 23514."""
-    context.transaction.append(table.oid, check_batches(context, table, batches))
-    check_inserted(context, table)
+    before = context.transaction.table(table.oid)
+    context.transaction.append(table.oid, reserve_ahead(context, table, check_batches(context, table, batches)))
+    check_inserted(context, before)
 
 
 def _collect_events(context: Context, table: Table, change: TableChange) -> AfterEvents:
     """Returns what a change leaves to the AFTER triggers of its table."""
     after = AfterEvents(table, change.events, change.named)
+    if table.partitioned_by is not None:
+        check_not_moved(context, table, change.updated, change.updated_positions)
     if table.kind != "v":
         after.rows = collect_row_events(
             context,
@@ -104,12 +133,15 @@ def _write_table(context: Context, oid: int, changes: Sequence[TableChange]) -> 
 def _replace_rows(context: Context, table: Table, removed: pa.Table, changes: Sequence[TableChange]) -> None:
     """Removes rows from their files and appends their new versions.
 
-    A file of which many rows go is written anew without them; of any other, the rows are listed as deleted.
+    A file of which many rows go is written anew without them, if no other transaction can have locked rows of it; of
+    any other, the rows are listed as deleted.
     """
+    updated = list(check_batches(context, table, [batch for change in changes for batch in change.updated]))
+    table = context.transaction.table(table.oid)
     known = {file.path: file for file in table.files}
     deleted: dict[str, DeletedRows] = {}
     rewritten: list[DataFile] = []
-    for path, rows in _group_rows(removed):
+    for path, rows in group_rows(removed):
         file = known.get(path)
         gone = DeletedRows.of(rows)
         if file is None or (file.deleted is not None and np.isin(rows, file.deleted.rows).any()):
@@ -119,12 +151,13 @@ def _replace_rows(context: Context, table: Table, removed: pa.Table, changes: Se
             raise SqlError.of("triggered_data_change_violation", message, hint=hint)
         if file.deleted is not None:
             gone = DeletedRows.of(np.concatenate([file.deleted.rows, gone.rows]))
-        if is_rewritten(file, gone):
+        stays = context.transaction.keeps_places or not is_rewritten(file, gone)
+        if not stays and holds_rows_alone(context, table, file):
             rewritten.append(file)
         else:
             deleted[path] = gone
-    updated = check_batches(context, table, [batch for change in changes for batch in change.updated])
-    check_keys = any(change.may_update(key.columns) for change in changes for key in table.keys)
+    ruled = [*(key.columns for key in table.keys), *(each.columns for each in table.exclusions)]
+    check_keys = any(change.may_update(columns) for change in changes for columns in ruled)
     if not rewritten:
         context.transaction.replace(table.oid, (), updated, deleted=deleted, check_keys=check_keys)
         return
@@ -136,16 +169,6 @@ def _replace_rows(context: Context, table: Table, removed: pa.Table, changes: Se
         survivors.close()
 
 
-def _group_rows(positions: pa.Table) -> Iterator[tuple[str, npt.NDArray[np.int64]]]:
-    """Yields the path of each file among positions, and the numbers of its rows."""
-    # The paths of all rows together may be too long for one array.
-    files = positions["file"].dictionary_encode().combine_chunks()
-    codes, rows = files.indices.to_numpy(), positions["row"].to_numpy()
-    order = np.argsort(codes, kind="stable")
-    ends = np.cumsum(np.bincount(codes, minlength=len(files.dictionary)))[:-1]
-    yield from zip(files.dictionary.to_pylist(), np.split(rows[order], ends), strict=True)
-
-
 def _chain(*parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for part in parts:
         yield from part
@@ -155,16 +178,23 @@ def _chain(*parts: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def check_inserted(context: Context, before: Table) -> None:
-    """23503 if a row added to a table since it was `before` references no row."""
+    """23503 if a row added to a table since it was `before` references no row; notes what is checked at the end."""
+    if before.exclusions:
+        _defer_exclusions(context, context.transaction.table(before.oid))
     for foreign in context.transaction.table(before.oid).foreign_keys if before.foreign_keys else ():
         _check_or_defer(context, ReferencingChange(before.oid, foreign, before.files), [])
 
 
 def check_deferred(context: Context, changes: Iterable[Change]) -> None:
-    """23503 for deferred checks, of tables and foreign keys that still exist."""
+    """23503, 23505 or 23P01 for deferred checks, of tables and constraints that still exist."""
     after: list[AfterEvents] = []
     for change in changes:
         owner = context.transaction.catalog.find_relation_by_oid(change.owner)
+        if isinstance(change, ExclusionChange):
+            rules = owner.exclusions if isinstance(owner, Table) else ()
+            for rule in (each for each in rules if each.oid == change.exclusion.oid):
+                context.transaction.check_exclusion(change.owner, rule)
+            continue
         known = owner.foreign_keys if isinstance(owner, Table) else ()
         foreign = next((each for each in known if each.oid == change.foreign.oid), None)
         if foreign is not None and isinstance(change, ReferencingChange):
@@ -174,7 +204,16 @@ def check_deferred(context: Context, changes: Iterable[Change]) -> None:
     fire_after(context, after, append_rows)
 
 
-def _check_or_defer(context: Context, change: Change, after: list[AfterEvents]) -> None:
+def _defer_exclusions(context: Context, table: Table) -> None:
+    """Notes the exclusions of a table, to which rows were added, that are checked at the end of the transaction."""
+    deferred = context.session.deferred_checks
+    for each in (table, *list_partitions(context.transaction.catalog, table)):
+        for exclusion in each.exclusions if each.partitioned_by is None else ():
+            if deferred.is_deferred(exclusion):
+                deferred.add(ExclusionChange(each.oid, exclusion))
+
+
+def _check_or_defer(context: Context, change: ReferencingChange | ReferencedChange, after: list[AfterEvents]) -> None:
     """Checks a change against its foreign key, or defers the check to the end of the transaction."""
     deferred = context.session.deferred_checks
     if deferred.is_deferred(change.foreign):
@@ -201,8 +240,11 @@ def _enforce_references(
     for oid in dict.fromkeys(table.oid for table, _ in changes):
         known = before.find_relation_by_oid(oid)
         files: tuple[DataFile, ...] = known.files if isinstance(known, Table) else ()
-        for foreign in context.transaction.table(oid).foreign_keys:
-            own = [change for table, change in changes if table.oid == oid]
+        own = [change for table, change in changes if table.oid == oid]
+        table = context.transaction.table(oid)
+        if table.exclusions and any(change.inserted or change.updated for change in own):
+            _defer_exclusions(context, table)
+        for foreign in table.foreign_keys:
             if any(change.inserted or change.may_update(foreign.columns) for change in own):
                 _check_or_defer(context, ReferencingChange(oid, foreign, files), after)
 
@@ -223,6 +265,7 @@ def _run_action(context: Context, change: ReferencedChange, after: list[AfterEve
         width = 2 + len(owner.columns)
         row = found.select(range(width, found.num_columns)).combine_chunks().to_batches()[0]
         raise still_referenced_error(owner, change.foreign, referenced, row)
+    lock_rows(context, owner, _positions(found))
     if action == "c" and change.deleted:
         _delete_referencing(context, owner, found, after)
         return

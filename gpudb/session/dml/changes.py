@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pyarrow as pa
 
@@ -11,21 +12,39 @@ from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.relations import View
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import BEFORE, DELETE, INSERT, UPDATE, has_event
-from gpudb.errors import SqlError
+from gpudb.engine.cpu.values_tables import make_plain_rows, values_table
+from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
+from gpudb.session.cursors.current_row import run_at_cursor
 from gpudb.session.dml.apply import apply_changes, check_inserted
 from gpudb.session.dml.compute import Frames, compute_change, compute_returning
+from gpudb.session.dml.key_waits import reserve_ahead, reserve_keys
 from gpudb.session.dml.outcomes import TableChange
 from gpudb.session.dml.policy_checks import check_new_rows, note_violations
 from gpudb.session.dml.row_checks import check_batches
+from gpudb.session.dml.wide_columns import run_change
+from gpudb.session.execution.binding.literal_rows import find_frame, is_over_literal_rows, make_literal_rows
 from gpudb.session.execution.queries.queries import fetch_query, run_query
-from gpudb.session.objects.relations import lock_table
 from gpudb.session.results import Result, result_columns
 from gpudb.session.triggers.firing import fire_for_statement
-from gpudb.session.triggers.locks import list_changes, list_events, lock_trigger_targets, locks_target
 from gpudb.sql.bind.dml.view_targets import find_base_table
-from gpudb.sql.bound import DataChange, Delete, Insert, Merge, Part, Query, Scan, Statement, Update, WithChanges
+from gpudb.sql.bound import (
+    DataChange,
+    Delete,
+    Insert,
+    Merge,
+    Part,
+    Query,
+    Scan,
+    Select,
+    Statement,
+    Update,
+    Values,
+    WithChanges,
+)
+from gpudb.sql.parse.parser import inner
 from gpudb.sql.traverse import walk
+from gpudb.storage.plain_rows import PlainRows, table_schema
 
 
 def insert(context: Context) -> Result:
@@ -33,28 +52,71 @@ def insert(context: Context) -> Result:
 
     They are computed first if there is ON CONFLICT or WITH, or if RETURNING reads tables as they were before.
     """
-    _lock_targets(context)
+    _check_targets(context)
+    return run_change(context, lambda: _insert(context))
+
+
+def _insert(context: Context) -> Result:
     bound = context.session.plan(context).bound
+    if context.parameter_rows and not (isinstance(bound, Insert) and _is_stored_as_it_comes(bound)):
+        raise FeatureNotSupported("several executions of this statement cannot run together")
     if not isinstance(bound, Insert) or bound.on_conflict is not None or _reads_tables(bound.returning):
         return _run_change(context, bound)
     if has_event(bound.table.triggers, INSERT):
         return _run_change(context, bound)
-    stream = run_query(context, bound.query)
+    made = _make_rows(context, bound.query)
+    if context.parameter_rows and not isinstance(made, PlainRows):
+        raise FeatureNotSupported("several executions of this statement cannot run together")
+    if isinstance(made, PlainRows):
+        if _is_stored_as_it_comes(bound):
+            before = context.transaction.table(bound.table.oid)
+            reserve_keys(context, before, [made])
+            count = context.transaction.append_plain(before.oid, made)
+            check_inserted(context, before)
+            return Result(f"INSERT 0 {count}")
+        made = [made.to_batch(table_schema(bound.table))]
+    stream = run_query(context, bound.query) if made is None else None
     rows: list[pa.RecordBatch] = []
-    batches: Iterable[pa.RecordBatch] = iter(stream)
+    batches: Iterable[pa.RecordBatch] = iter(stream if made is None else made)  # type: ignore[arg-type]
     if bound.returning is not None:
         batches = _record(batches, rows)
     violations: list[SqlError] = []
     allowed = check_batches(context, bound.table, check_new_rows(context, bound.check, bound.table, batches))
     noted = note_violations(context, bound.view_check, bound.table, allowed, violations)
+    before = context.transaction.table(bound.table.oid)  # the plan's may be older
     try:
-        count = context.transaction.append(bound.table.oid, noted)
+        reserved = reserve_ahead(context, bound.table, noted)
+        count = context.transaction.append(bound.table.oid, reserved)
     finally:
-        stream.close()
+        if stream is not None:
+            stream.close()
     if violations:
         raise violations[0]
-    check_inserted(context, bound.table)
+    check_inserted(context, before)
     return _result(context, bound, count, rows, {})
+
+
+def _is_stored_as_it_comes(bound: Insert) -> bool:
+    """Returns whether nothing is asked of the rows of an INSERT but what storage checks."""
+    table = bound.table
+    if bound.returning is not None or bound.on_conflict is not None or has_event(table.triggers, INSERT):
+        return False
+    return bound.check is None and bound.view_check is None and not table.has_checks and table.kind != "v"
+
+
+def _make_rows(context: Context, query: Query) -> list[pa.RecordBatch] | PlainRows | None:
+    """Returns the rows of VALUES with literals and parameters alone, which need no engine; None for other queries."""
+    if isinstance(query, Select):
+        rows = context.statement.rows
+        made = make_literal_rows(rows, query) if rows is not None and is_over_literal_rows(query) else None
+        return [made] if isinstance(made, pa.RecordBatch) else made
+    if not isinstance(query, Values) or query.ctes:
+        return None
+    plain = make_plain_rows(query, context.parameter_rows or (context.parameters,))
+    if plain is not None:
+        return plain
+    table = values_table(query, context.parameters, least=1)
+    return None if table is None else table.to_batches()
 
 
 def _reads_tables(query: Query | None) -> bool:
@@ -63,14 +125,18 @@ def _reads_tables(query: Query | None) -> bool:
 
 def update_delete_or_merge(context: Context) -> Result:
     """UPDATE, DELETE and MERGE: the rows that change leave their files, and their new versions are appended."""
-    _lock_targets(context)
-    return _run_change(context, context.session.plan(context).bound)
+    _check_targets(context)
+
+    def run() -> Result:
+        return run_change(context, lambda: _run_change(context, context.session.plan(context).bound))
+
+    return run() if context.statement.kind == "MergeStmt" else run_at_cursor(context, run)
 
 
 def select_with_changes(context: Context) -> Result:
     """A SELECT whose WITH changes data."""
-    _lock_targets(context)
-    return _run_change(context, context.session.plan(context).bound)
+    _check_targets(context)
+    return run_change(context, lambda: _run_change(context, context.session.plan(context).bound))
 
 
 def _run_change(context: Context, bound: Statement) -> Result:
@@ -152,21 +218,30 @@ def _result(context: Context, bound: DataChange, count: int, rows: list[pa.Recor
     return Result(tag, result_columns(bound.returning.columns), iter(returned.to_batches()))
 
 
-def _lock_targets(context: Context) -> None:
-    """Locks the tables whose rows may change, also by triggers; 25006 if a table may not be written.
+def _list_changes(node: Any) -> list[Any]:
+    """Returns the INSERT, UPDATE, DELETE and MERGE nodes of a statement and its WITH."""
+    found = []
+    if node.HasField("with_clause"):
+        bodies = (inner(inner(cte).ctequery) for cte in node.with_clause.ctes)
+        found += [body for body in bodies if body.DESCRIPTOR.name != "SelectStmt"]
+    return found if node.DESCRIPTOR.name == "SelectStmt" else [*found, node]
 
-    A transaction without changes then continues from what the writers before it committed.
-    """
-    session = context.session
+
+def _check_targets(context: Context) -> None:
+    """25006 for a change of a table that may not be written, and an error for one of a model's content."""
+    session, plan = context.session, context.plan
+    if plan is not None and isinstance(plan.bound, Insert) and find_frame(plan.bound) is not None:
+        if not plan.bound.table.temporary:
+            context.check_writable("INSERT")
+        return
     command = context.statement.kind.removesuffix("Stmt").upper()
-    for node in list_changes(context.statement.node):
+    for node in _list_changes(context.statement.node):
         relation = context.transaction.catalog.find(
             node.relation.relname,
             (node.relation.schemaname,) if node.relation.schemaname else session.search_path(),
         )
         if isinstance(relation, View) and relation.triggers:
             context.check_writable(command)
-            lock_trigger_targets(context, relation, list_events(node))
         relation = find_base_table(context.transaction.catalog, relation)
         if relation is None:
             continue
@@ -174,9 +249,6 @@ def _lock_targets(context: Context) -> None:
             raise make_content_error(relation.name)
         if not relation.temporary:
             context.check_writable(command)
-        if locks_target(node):
-            lock_table(context, relation)
-        lock_trigger_targets(context, relation, list_events(node))
 
 
 def _record(batches: Iterable[pa.RecordBatch], record: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -15,6 +15,7 @@ from gpudb.session.dml.apply import append_rows
 from gpudb.session.dml.on_conflict import resolve_conflicts
 from gpudb.session.dml.outcomes import Batches, TableChange, exclude_removed
 from gpudb.session.dml.policy_checks import check_new_rows, check_old_rows
+from gpudb.session.execution.locks_and_snapshots.row_waits import lock_rows
 from gpudb.session.execution.queries.queries import fetch_query
 from gpudb.session.triggers.firing import fire_before_rows, fire_before_update, has_before_rows
 from gpudb.session.triggers.rows import as_rows, put_rows, rename_rows
@@ -56,6 +57,8 @@ def compute_change(context: Context, bound: DataChange, frames: Frames, earlier:
             return TableChange(rows.num_rows, batches, inserted=stored, events=(INSERT,))
         case Update() | Delete():
             found = exclude_removed(fetch_query(context, bound.query, frames), 0, removed)
+            if bound.table.kind != "v":
+                lock_rows(context, bound.table, _positions(found, 0))
             if isinstance(bound, Delete):
                 return _delete(context, bound, found)
             return _update(context, bound, found)
@@ -74,7 +77,8 @@ def _delete(context: Context, bound: Delete, found: pa.Table) -> TableChange:
         return TableChange(found.num_rows, _rows(found, 2), events=(DELETE,))
     rows = _rows(found, 2)
     positions = _positions(found, 0)
-    return TableChange(found.num_rows, rows, positions, deleted=positions, events=(DELETE,))
+    old = [batch.select(range(len(table.columns))) for batch in rows]
+    return TableChange(found.num_rows, rows, positions, deleted=positions, events=(DELETE,), old=old)
 
 
 def _update(context: Context, bound: Update, found: pa.Table) -> TableChange:
@@ -106,6 +110,7 @@ def _update(context: Context, bound: Update, found: pa.Table) -> TableChange:
 def _merge(context: Context, bound: Merge, found: pa.Table) -> TableChange:
     action = found.column(0)
     removed = _positions(found.filter(pc.not_equal(action, _INSERT)), 1)
+    lock_rows(context, bound.table, removed)
     for what, check in ((_UPDATE, bound.updated_check), (_DELETE, bound.deleted_check)):
         check_old_rows(context, check, bound.table, _positions(found.filter(pc.equal(action, what)), 1))
     if removed.group_by(["file", "row"]).aggregate([]).num_rows < removed.num_rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -12,11 +13,12 @@ from gpudb.catalog.triggers import BEFORE, INSERT, has_event
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.dml.apply import append_rows, apply_changes, check_inserted
+from gpudb.session.dml.key_waits import reserve_ahead
 from gpudb.session.dml.outcomes import TableChange
 from gpudb.session.dml.row_checks import check_batches
+from gpudb.session.dml.wide_columns import append_in_form
 from gpudb.session.execution.requests.requests import fetch_from_engine
 from gpudb.session.triggers.firing import fire_before_rows, fire_for_statement
-from gpudb.session.triggers.locks import lock_trigger_targets
 from gpudb.session.triggers.rows import as_rows
 from gpudb.sql.bind.query.sources import table_columns
 from gpudb.sql.bind.types.coercion import coerce
@@ -24,17 +26,23 @@ from gpudb.sql.bound import NEW_ROWS, Column, Expr, FrameScan, Select
 
 
 def append_checked(context: Context, table: Table, batches: Iterable[pa.RecordBatch]) -> int:
-    """Checks rows and appends them to a table; returns their number. 23502, 23503, 23505, 23514."""
+    """Checks rows and appends them to a table; returns their number. 23502, 23503, 23505, 23514.
+
+    A numeric that has no room in its column's 128 bits makes that column wide.
+    """
+    return append_in_form(context, table, batches, partial(_append, context))
+
+
+def _append(context: Context, table: Table, batches: Iterable[pa.RecordBatch]) -> int:
     if has_event(table.triggers, INSERT):
         return _append_with_triggers(context, table, list(_check_domains(context, table, batches)))
-    checked = check_batches(context, table, _check_domains(context, table, batches))
+    checked = reserve_ahead(context, table, check_batches(context, table, _check_domains(context, table, batches)))
     count = context.transaction.append(table.oid, checked)
     check_inserted(context, table)
     return count
 
 
 def _append_with_triggers(context: Context, table: Table, batches: list[pa.RecordBatch]) -> int:
-    lock_trigger_targets(context, table, (INSERT,))
     fire_for_statement(context, table, INSERT, BEFORE)
     rows, _ = fire_before_rows(context, table, INSERT, as_rows(table, batches), None, None, append_rows)
     written = rows.combine_chunks().to_batches() if table.kind != "v" else []

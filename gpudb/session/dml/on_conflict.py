@@ -12,9 +12,11 @@ import pyarrow as pa
 from gpudb.catalog.triggers import UPDATE
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
+from gpudb.session.dml.key_waits import reserve_keys
 from gpudb.session.dml.outcomes import TableChange, exclude_removed
 from gpudb.session.dml.policy_checks import check_new_rows, check_old_rows
 from gpudb.session.dml.row_checks import check_batches
+from gpudb.session.execution.locks_and_snapshots.row_waits import lock_rows
 from gpudb.session.execution.queries.queries import fetch_query
 from gpudb.session.triggers.firing import fire_before_update, has_before_rows
 from gpudb.sql.bound import NEW_ROWS, ROW_NUMBER, FrameScan, Insert, OnConflict
@@ -44,6 +46,7 @@ def resolve_conflicts(
         return pa.Table.from_batches([batch.rename_columns(names) for batch in batches], schema=schema)
 
     proposed = table(check_batches(context, bound.table, rows, nulls=True))
+    reserve_keys(context, bound.table, proposed.to_batches())
     written = table(batch for each in earlier for batch in (*each.updated, *each.inserted))
     removed = [each.removed for each in earlier if each.removed is not None]
     conflicts = fetch_query(context, conflict.conflicts, {**frames, NEW_ROWS: _number_rows(proposed)})
@@ -52,11 +55,14 @@ def resolve_conflicts(
     blocked = repeats_written.copy()
     blocked[conflicts.column(0).to_numpy()] = True
     if not conflict.update:
-        inserted = proposed.filter(pa.array(_first_of_each_key(firsts, blocked)))
+        pairs = _list_pairs(context, conflict, frames, written, proposed)
+        inserted = proposed.filter(pa.array(_first_of_each_key(firsts, blocked, pairs)))
         return TableChange(inserted.num_rows, inserted.to_batches(), inserted=inserted.to_batches())
     if repeats_written.any() and not _reads_other_parts(conflict):
         raise _second_time()
     _check_updated_once(firsts[0], blocked, conflicts)
+    # PostgreSQL locks the rows that WHERE rejects too
+    lock_rows(context, bound.table, conflicts.select([1, 2]))
     allowed = conflicts.filter(conflicts.column(3))
     check_old_rows(context, conflict.old_check, bound.table, allowed.select([1, 2]))
     assigned: frozenset[str] | None = conflict.assigned
@@ -104,6 +110,21 @@ def _first_rows_of_keys(
     return [np.where(first < 0, np.arange(count), first) for first in firsts], repeats_written
 
 
+def _list_pairs(
+    context: Context, conflict: OnConflict, frames: Mapping[str, pa.Table], written: pa.Table, proposed: pa.Table
+) -> Mapping[int, list[int]]:
+    """The earlier rows, by the number of each proposed row, that exclude it; of `written` they are negative."""
+    found: dict[int, list[int]] = {}
+    if conflict.pairs is not None:
+        rows = _number_rows(pa.concat_tables([written, proposed]))
+        pairs = fetch_query(context, conflict.pairs, {**frames, NEW_ROWS: rows})
+        before = written.num_rows
+        for later, earlier in zip(pairs.column(0).to_pylist(), pairs.column(1).to_pylist(), strict=True):
+            if later >= before:
+                found.setdefault(later - before, []).append(earlier - before)
+    return found
+
+
 def _reads_other_parts(conflict: OnConflict) -> bool:
     """Whether SET reads another part of the statement.
 
@@ -112,21 +133,25 @@ def _reads_other_parts(conflict: OnConflict) -> bool:
     return any(isinstance(node, FrameScan) and node.name != NEW_ROWS for node in walk(conflict.conflicts))
 
 
-def _first_of_each_key(firsts: Sequence[Numbers], blocked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """The rows to insert: not blocked, and no earlier inserted row has one of their keys."""
+def _first_of_each_key(
+    firsts: Sequence[Numbers], blocked: npt.NDArray[np.bool_], pairs: Mapping[int, list[int]]
+) -> npt.NDArray[np.bool_]:
+    """The rows to insert: not blocked, and no earlier inserted row has one of their keys, or excludes them."""
     numbers = np.arange(len(blocked))
-    if len(firsts) == 1:
+    if len(firsts) == 1 and not pairs:
         inserted: npt.NDArray[np.bool_] = ~blocked & (firsts[0] == numbers)
         return inserted
     inserted = ~blocked
     shared = np.zeros(len(blocked), dtype=bool)
     for first in firsts:
         shared |= np.bincount(first, minlength=len(blocked))[first] > 1
+    shared[list(pairs)] = True
     taken: list[set[Any]] = [set() for _ in firsts]
     # A skipped row takes no key, so rows that share a key are decided in order.
     for row in np.flatnonzero(shared & inserted):
         keys = [first[row] for first in firsts]
-        if any(key in seen for key, seen in zip(keys, taken, strict=True)):
+        excluded = any(other < 0 or inserted[other] for other in pairs.get(int(row), ()))
+        if excluded or any(key in seen for key, seen in zip(keys, taken, strict=True)):
             inserted[row] = False
         else:
             for key, seen in zip(keys, taken, strict=True):

@@ -18,10 +18,10 @@ class TableChange:
     """A computed change that affects `count` rows, which RETURNING sees as `rows`. Batches have the table's columns.
 
     Positions are a table of `file` and `row`. `removed` are the positions of all rows that leave their files, and
-    `deleted` of those that are not replaced. `updated` are the new versions of rows, in the order of their old
-    `updated_positions`; `inserted` are new rows. `assigned` are the columns in which a new version may differ from the
-    old one; None means all. `events` are those for which the statement-level triggers fire, in
-    order, and `named` the columns that an UPDATE names; None means all. `view_check` is about the written rows.
+    `deleted` of those that are not replaced; `old` are these rows, if known. `updated` are the new versions of rows, in
+    the order of their old `updated_positions`; `inserted` are new rows. `assigned` are the columns in which a new
+    version may differ from the old one; None means all. `events` are those for which the statement-level triggers fire,
+    in order, and `named` the columns that an UPDATE names; None means all. `view_check` is about the written rows.
     """
 
     count: int
@@ -35,6 +35,7 @@ class TableChange:
     events: tuple[str, ...] = ()
     named: frozenset[str] | None = None
     view_check: RowCheck | None = None
+    old: Batches | None = None
 
     def may_update(self, columns: Iterable[str]) -> bool:
         """Whether a new version may have another value in one of the columns."""

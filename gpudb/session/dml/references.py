@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
+from gpudb.catalog.partition_trees import list_ancestors
 from gpudb.catalog.tables import ForeignKey, Table
 from gpudb.session.context import Context
 from gpudb.session.dml.outcomes import TableChange
@@ -44,16 +46,26 @@ def find_key_changes(context: Context, changes: Sequence[tuple[Table, TableChang
     for table, change in changes:
         if change.removed is None or not change.removed.num_rows:
             continue
-        for owner, foreign in referencing_keys(context.transaction.catalog, table.oid):
-            deleted = change.deleted if change.deleted is not None and change.deleted.num_rows else None
-            if deleted is not None:
-                found.append(_removed_keys(context, table, owner, foreign, deleted, deleted=True))
-            if change.may_update(foreign.referenced) and foreign.on_update in "cndr":
-                found.append(_updated_keys(context, table, owner, foreign, change))
-            elif change.may_update(foreign.referenced):
-                # Includes the deleted rows: their keys are missing as well.
-                found.append(_removed_keys(context, table, owner, foreign, change.removed, deleted=False))
+        catalog = context.transaction.catalog
+        for referenced in (table, *list_ancestors(catalog, table)):
+            for owner, foreign in referencing_keys(catalog, referenced.oid):
+                made = _find_changed_keys(context, table, owner, foreign, change)
+                found += [replace(each, referenced=referenced.oid) for each in made]
     return [each for each in found if each.keys.num_rows]
+
+
+def _find_changed_keys(
+    context: Context, table: Table, owner: Table, foreign: ForeignKey, change: TableChange
+) -> Iterator[ReferencedChange]:
+    """Yields the keys that a change of a table, or of a partition, takes from a foreign key of `owner`."""
+    assert change.removed is not None
+    if change.deleted is not None and change.deleted.num_rows:
+        yield _removed_keys(context, table, owner, foreign, change.deleted, deleted=True)
+    if change.may_update(foreign.referenced) and foreign.on_update in "cndr":
+        yield _updated_keys(context, table, owner, foreign, change)
+    elif change.may_update(foreign.referenced):
+        # Includes the deleted rows: their keys are missing as well.
+        yield _removed_keys(context, table, owner, foreign, change.removed, deleted=False)
 
 
 def _removed_keys(

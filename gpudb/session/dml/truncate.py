@@ -6,6 +6,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.partition_trees import list_ancestors
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import AFTER, BEFORE, TRUNCATE
 from gpudb.errors import FeatureNotSupported, SqlError
@@ -40,7 +41,7 @@ def truncate(context: Context) -> Result:
     _add_referencing(context, tables, cascade=node.behavior == pg.DROP_CASCADE)
     for table in tables:
         check_not_scanned(context.session, table, "TRUNCATE")
-        lock_table(context, table)
+        lock_table(context, table, writers=True)
     for table in tables:
         fire_for_statement(context, table, TRUNCATE, BEFORE)
     for table in tables:
@@ -57,7 +58,9 @@ def truncate(context: Context) -> Result:
 def _add_referencing(context: Context, tables: list[Table], *, cascade: bool) -> None:
     """Adds the tables that reference those to truncate; 0A000 without CASCADE for one that is not listed."""
     for table in tables:  # the loop extends the list
-        for owner, _ in referencing_keys(context.transaction.catalog, table.oid):
+        catalog = context.transaction.catalog
+        above = list_ancestors(catalog, table)
+        for owner, _ in (key for each in (table, *above) for key in referencing_keys(catalog, each.oid)):
             if owner.oid in {each.oid for each in tables}:
                 continue
             if not cascade:

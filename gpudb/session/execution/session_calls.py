@@ -12,6 +12,7 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.functions.library import Function
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
+from gpudb.session.execution.large_objects import LARGE_OBJECT_FUNCTIONS, call_large_object_function
 from gpudb.session.execution.locks_and_snapshots.advisory_locks import ADVISORY_FUNCTIONS, call_advisory_function
 from gpudb.session.execution.locks_and_snapshots.shared_snapshots import export_snapshot
 from gpudb.session.execution.signals import SIGNAL_FUNCTIONS, send_signal
@@ -30,14 +31,19 @@ from gpudb.sql.bound import (
     FunctionScan,
     Parameter,
     Query,
+    Select,
     TableFunction,
 )
 from gpudb.sql.traverse import replace_nodes, walk
-from gpudb.types import BOOL, OID, VOID, SqlType
+from gpudb.types import OID, SqlType
 
 _SEQUENCE_FUNCTIONS = frozenset({"nextval", "currval", "lastval", "setval"})
 _SESSION_FUNCTIONS = (
-    _SEQUENCE_FUNCTIONS | SIGNAL_FUNCTIONS | ADVISORY_FUNCTIONS | {"pg_export_snapshot", "pg_notify", STATEMENTS_RESET}
+    _SEQUENCE_FUNCTIONS
+    | SIGNAL_FUNCTIONS
+    | ADVISORY_FUNCTIONS
+    | LARGE_OBJECT_FUNCTIONS
+    | {"pg_export_snapshot", "pg_notify", STATEMENTS_RESET}
 )
 
 
@@ -57,8 +63,27 @@ def is_routine(function: Function) -> bool:
 
 
 def has_session_calls(node: Any) -> bool:
-    """Whether a query or an expression contains a session call."""
-    return any(is_session_call(each) for each in walk(node))
+    """Whether a query or an expression contains a session call, or locks rows, which the session does too."""
+    return any(is_session_call(each) or _locks(each) for each in walk(node))
+
+
+def without_locks(query: Query) -> Query:
+    """The query without FOR UPDATE and its like: EXPLAIN locks nothing."""
+    unlocked: Query = replace_nodes(query, _unlock)
+    return unlocked
+
+
+def _unlock(node: Any) -> Any:
+    return replace_nodes(replace(node, locks=()), _unlock) if _locks(node) else None
+
+
+def locks_rows(node: Any) -> bool:
+    """Whether a query contains a SELECT with FOR UPDATE or its like."""
+    return any(map(_locks, walk(node)))
+
+
+def _locks(node: Any) -> bool:
+    return type(node) is Select and bool(node.locks)
 
 
 def check_always_evaluated(node: Any) -> None:
@@ -97,8 +122,11 @@ def without_session_calls(query: Query) -> Query:
     return zeroed
 
 
+_ZEROS = {"bool": False, "void": "", "bytea": b""}
+
+
 def _zero(item: SqlType) -> Constant:
-    return Constant(False if item == BOOL else "" if item == VOID else 0, item)
+    return Constant(_ZEROS.get(item.name, 0), item)
 
 
 def call_session_function(context: Context, name: str, args: Sequence[object]) -> object:
@@ -114,6 +142,8 @@ def call_session_function(context: Context, name: str, args: Sequence[object]) -
         return reset_statistics(context, args)
     if name == "set_config":
         return set_config(context, *args)
+    if name in LARGE_OBJECT_FUNCTIONS:
+        return call_large_object_function(context, name, args)
     if name in SIGNAL_FUNCTIONS:
         return send_signal(context, name, args)
     if name == "lastval":

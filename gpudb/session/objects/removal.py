@@ -6,14 +6,14 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.partition_trees import list_partitions
+from gpudb.catalog.partition_trees import list_ancestors, list_partitions
 from gpudb.catalog.relations import Relation, Sequence
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.row_types import get_row_type, refresh_row_types
-from gpudb.catalog.tables import Table
+from gpudb.catalog.tables import ForeignKey, Table
 from gpudb.catalog.type_replacement import contains_type
 from gpudb.session.context import Context
-from gpudb.session.objects.constraints import referencing_keys
+from gpudb.session.objects.constraints import referencing_keys, without_foreign_key
 from gpudb.session.objects.dependents import (
     SEVERAL_OBJECTS,
     Dependent,
@@ -36,10 +36,7 @@ def drop_with_dependents(context: Context, relations: list[Relation], cascade: b
     what = describe_relation(context, relations[0]) if len(relations) == 1 else SEVERAL_OBJECTS
     refuse_or_report(context, what, removal.dependents, cascade=cascade)
     for owner, foreign in removal.foreign_keys:
-        current = catalog.find_relation_by_oid(owner)
-        assert isinstance(current, Table)
-        remaining = tuple(each for each in current.constraints if each.oid != foreign)
-        catalog = catalog.put(replace(current, constraints=remaining))
+        catalog = without_foreign_key(catalog, owner, foreign)
     for use in removal.policies:
         user = catalog.find_relation_by_oid(use.table.oid)
         if isinstance(user, Table):
@@ -64,10 +61,16 @@ class _Removal:
         self._catalog = context.transaction.catalog
         self.relations = relations
         self.dependents: list[Dependent] = []
-        self.foreign_keys: list[tuple[int, int]] = []
+        self.foreign_keys: list[tuple[int, ForeignKey]] = []
         self.routines: dict[str, Routine] = {}
         self.defaults: list[tuple[int, str]] = []
         self.policies: list[PolicyUse] = []
+
+    def _list_references(self, table: Table) -> Iterator[tuple[Table, ForeignKey]]:
+        """Yields the foreign keys that reference a table, or one that stays and of which it is a partition."""
+        for each in (table, *list_ancestors(self._catalog, table)):
+            if each is table or each.oid not in self.relations:
+                yield from referencing_keys(self._catalog, each.oid)
 
     def visit(self, relation: Relation) -> None:
         """Adds the dependents of a relation that is dropped."""
@@ -88,11 +91,11 @@ class _Removal:
                 if owned.oid not in self.relations:
                     self.relations[owned.oid] = owned
                     self.visit(owned)
-            for owner, foreign in sorted(referencing_keys(self._catalog, relation.oid), key=lambda each: each[1].oid):
-                if owner.oid not in self.relations:
+            for owner, foreign in sorted(self._list_references(relation), key=lambda each: each[1].oid):
+                if owner.oid not in self.relations and (owner.oid, foreign) not in self.foreign_keys:
                     user = describe_relation(self._context, owner)
                     self.dependents.append(Dependent(f"constraint {foreign.name} on {user}", on))
-                    self.foreign_keys.append((owner.oid, foreign.oid))
+                    self.foreign_keys.append((owner.oid, foreign))
         for routine in _routines_using(self._catalog, relation):
             if routine.key not in self.routines:
                 user_on = f"type {qualified_name(self._context, relation)}" if _uses_rows(routine, relation) else on

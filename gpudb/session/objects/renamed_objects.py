@@ -9,7 +9,7 @@ from gpudb.catalog.model import Catalog
 from gpudb.catalog.policies import Policy
 from gpudb.catalog.relations import Relation, Sequence, View, get_stored_query
 from gpudb.catalog.routines import Routine
-from gpudb.catalog.tables import Check, Column, Index, Table
+from gpudb.catalog.tables import Check, Column, Exclude, Index, Table, Unique
 from gpudb.catalog.triggers import Trigger
 from gpudb.catalog.user_types import TypeDefinition
 from gpudb.errors import FeatureNotSupported
@@ -96,11 +96,14 @@ def _change_column(column: Column, renames: Renames) -> Column:
 def _change_constraint(constraint: Any, renames: Renames) -> Any:
     if isinstance(constraint, Check):
         return replace(constraint, expression=_change(constraint.expression, renames) or "")
-    if isinstance(constraint, Index) and constraint.details is not None:
+    if isinstance(constraint, Index | Unique) and constraint.details is not None:
         details = constraint.details
         keys = tuple(replace(each, expression=_change(each.expression, renames) or "") for each in details.keys)
         predicate = _change(details.predicate, renames) or ""
         return replace(constraint, details=replace(details, keys=keys, predicate=predicate))
+    if isinstance(constraint, Exclude):
+        keys = tuple(replace(each, expression=_change(each.expression, renames) or "") for each in constraint.keys)
+        return replace(constraint, keys=keys, predicate=_change(constraint.predicate, renames) or "")
     return constraint
 
 

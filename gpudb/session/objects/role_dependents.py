@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer
 from gpudb.catalog.languages import Language
+from gpudb.catalog.large_objects import LargeObject
 from gpudb.catalog.model import Catalog, Database, Schema
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.relations import Sequence, View
@@ -111,4 +112,6 @@ def _describe(context: Context, found: SecuredObject) -> str:
             return f"server {quote_name(found.name)}"
         case Language():
             return f"language {quote_name(found.name)}"
+        case LargeObject():
+            return f"large object {found.name}"
     return f"database {quote_name(found.name)}"

@@ -66,4 +66,5 @@ def _check_value(context: Context, name: str, text: str) -> str:
     if setting.fixed and setting.name != AUDIT:
         message = f'parameter "{setting.name}" cannot be changed'
         raise SqlError.of("cant_change_runtime_param", message)
-    return setting.check(text)
+    checked = setting.check(text)
+    return checked if setting.merge is None else text

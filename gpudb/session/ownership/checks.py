@@ -144,6 +144,11 @@ def _create_index(context: Context, node: Any) -> None:
 
 
 def _alter_table(context: Context, node: Any) -> None:
+    if node.objtype == pg.OBJECT_TYPE:
+        own_type(context, tuple(filter(None, (node.relation.schemaname, node.relation.relname))))
+        columns = [definition_field(each) for each in map(inner, node.cmds) if each.HasField("def")]
+        may_use_types(context, [inner(each).type_name for each in columns])
+        return
     found = own_relation(context, node.relation)
     for step in map(inner, node.cmds):
         action = pg.AlterTableType.Name(step.subtype)
@@ -169,6 +174,8 @@ def _rename(context: Context, node: Any) -> None:
             may_create_schemas(context)
     elif what in KINDS:
         may_create(context, own_routine(context, inner(node.object), what))
+    elif what == "ATTRIBUTE":
+        own_type(context, tuple(filter(None, (node.relation.schemaname, node.relation.relname))))
     elif what in {"TYPE", "DOMAIN", "DOMCONSTRAINT"}:
         _rename_type(context, strings(inner(node.object).items))
     elif what == "INDEX":

@@ -17,6 +17,7 @@ from gpudb.session.authorization.privileges import check_owner, get_current_role
 from gpudb.session.context import Context
 from gpudb.session.execution.routines.acting import act_for
 from gpudb.session.execution.routines.languages import BLOCK, TRIGGER, find_language
+from gpudb.session.execution.routines.sql_bodies import expand_body
 from gpudb.session.objects.names import target_schema, truncate_identifier
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
@@ -26,8 +27,10 @@ from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce_to_column
 from gpudb.sql.bind.types.type_names import resolve_value_type
+from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import deparse, inner, kind, present, strings
 from gpudb.sql.rewrite import rewrite_stored
+from gpudb.sql.rewrite.expand_composed import expand_calls
 from gpudb.types import SqlType
 
 _MODES = {
@@ -111,6 +114,9 @@ def create_routine(context: Context) -> Result:
     routine = resolve_replacement(context, routine, replaced=bool(node.replace))
     if context.session.settings["check_function_bodies"] == "on" or standard:
         _check_body(context, routine)
+    if standard:
+        with act_for(context.session, context.transaction.catalog, replace(routine, definer=False)):
+            routine = replace(routine, body=expand_body(context, routine))
     context.transaction.set_catalog(context.transaction.catalog.put(routine))
     return Result(f"CREATE {what}")
 
@@ -204,11 +210,13 @@ def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:
         if present(node.defexpr):
             if mode == "o":
                 raise SqlError.of("invalid_function_definition", "only input parameters can have default values")
-            default = default_expression(context, node.defexpr)
+            default_expression(context, node.defexpr)
             binder = context.binder()
+            binder.expansions = Expansions()
             expr = bind_expression(binder, Scope(clause="DEFAULT expressions"), node.defexpr)
             if item.name not in POLYMORPHIC:
                 coerce_to_column(binder, expr, "", item)
+            default = default_expression(context, expand_calls(node.defexpr, binder.expansions))
             defaults = True
         elif defaults and mode != "o":
             message = "input parameters after one with a default value must also have defaults"
@@ -258,8 +266,6 @@ def _declared_result(
     if implied is not None and result != implied:
         message = f"function result type must be {implied} because of OUT parameters"
         raise SqlError.of("invalid_function_definition", message)
-    if result.name == "record" and implied is None and TRAITS[language].is_query:
-        raise FeatureNotSupported("functions that return records without OUT parameters are not supported")
     return result, bool(returned.setof), []
 
 

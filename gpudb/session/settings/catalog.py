@@ -11,8 +11,11 @@ from itertools import count
 
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.session.settings.checks import Check, Setting, boolean, choice, integer, invalid_value
+from gpudb.session.settings.date_style import check_date_style, merge_date_style
 from gpudb.session.settings.planner import planner_settings
 from gpudb.session.settings.vector_search import vector_settings
+from gpudb.text_search.configurations import get_configuration, get_configuration_oid
+from gpudb.values.datetime_style import INTERVAL_STYLES
 from gpudb.values.zones import name_session_zone, parse_session_zone
 
 
@@ -27,6 +30,8 @@ def single_value(name: str, value: str) -> Check:
     return check
 
 
+FRIENDLY = "gpudb.friendly_sql"
+"""Whether statements may have DuckDB's and Snowflake's constructs (`sql.parse.friendly`)."""
 LOG_STATEMENT, LOG_PLAN = "log_min_duration_statement", "auto_explain.log_min_duration"
 _UNITS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
@@ -90,13 +95,6 @@ def time_zone(value: str) -> str:
     return name_session_zone(value)
 
 
-def _date_style(value: str) -> str:
-    words = {word.strip().lower() for word in value.split(",")}
-    if not words <= {"iso", "mdy", "us", "noneuropean", "default"}:
-        raise FeatureNotSupported('parameter "DateStyle" can only be ISO, MDY in gpudb')
-    return "ISO, MDY"
-
-
 def temp_file_limit(value: str) -> str:
     """Returns a limit in bytes as SHOW prints it; -1 for none."""
     size = int(value) // 1024 * 1024
@@ -104,6 +102,20 @@ def temp_file_limit(value: str) -> str:
         return "-1" if size < 0 else "0"
     unit, scale = next(each for each in _SIZES if size % each[1] == 0)
     return f"{size // scale}{unit}"
+
+
+def _text_search_configuration(value: str) -> str:
+    try:
+        oid = get_configuration_oid(value)
+    except UndefinedObject:
+        raise invalid_value("default_text_search_config", value) from None
+    return f"pg_catalog.{get_configuration(oid).name}"
+
+
+def _never_with_oids(value: str) -> str:
+    if boolean("default_with_oids")(value) != "off":
+        raise FeatureNotSupported("tables declared WITH OIDS are not supported")
+    return "off"
 
 
 _SIZES = (("TB", 1 << 40), ("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10))
@@ -143,13 +155,22 @@ _ALL = (
             "Sets whether a CREATEROLE user automatically grants the role to themselves, and with which options.",
             lambda v: _self_grant_options(v)),
     Setting("data_checksums", "off", "Shows whether data checksums are turned on for this cluster.", fixed=True),
-    Setting("DateStyle", "ISO, MDY", "Sets the display format for date and time values.", _date_style, reported=True),
+    Setting(
+        "default_text_search_config",
+        "pg_catalog.english",
+        "Sets default text search configuration.",
+        _text_search_configuration,
+    ),
+    Setting("DateStyle", "ISO, MDY", "Sets the display format for date and time values.", check_date_style,
+            reported=True, merge=merge_date_style),
     Setting("default_table_access_method", "iceberg", "Sets the default table access method for new tables.",
             choice("default_table_access_method", "iceberg", "heap")),
+    Setting("default_with_oids", "off", "Create new tables with OIDs by default.",
+            lambda v: _never_with_oids(v), kind="bool"),
     Setting("default_tablespace", "", "Sets the default tablespace.", single_value("default_tablespace", "")),
     Setting("default_transaction_deferrable", "off", "Sets the default deferrable status of new transactions.",
             boolean("default_transaction_deferrable"), kind="bool"),
-    Setting("default_transaction_isolation", "repeatable read", "Sets the isolation level of each new transaction.",
+    Setting("default_transaction_isolation", "read committed", "Sets the isolation level of each new transaction.",
             choice("default_transaction_isolation", "serializable", "repeatable read", "read committed",
                    "read uncommitted")),
     Setting("default_transaction_read_only", "off", "Sets the default read-only status of new transactions.",
@@ -158,6 +179,8 @@ _ALL = (
             _float_digits, kind="integer"),
     Setting(AUDIT, "ddl", "Which statements of a role the audit log has: those on roles and objects, or all.",
             choice(AUDIT, "ddl", "all"), fixed=True, kind="enum"),
+    Setting("gpudb.serializable", "on", "Whether SERIALIZABLE is taken, as REPEATABLE READ; else it is refused.",
+            boolean("gpudb.serializable"), kind="bool"),
     Setting("gpudb.vectorized", "off", "In CREATE FUNCTION, sets whether a function in PL/Python takes columns.",
             choice("gpudb.vectorized", "off", "on", "arrow", "numpy", "polars", "torch", "cupy"), kind="enum"),
     Setting("gpudb.vectors", "arrow", "Sets the form in which vectorised functions take columns.",
@@ -166,6 +189,8 @@ _ALL = (
             boolean("gpudb.fallback"), kind="bool"),
     Setting("gpudb.fresh_reads", "off", "Whether transactions see all that other coordinators have committed before.",
             boolean("gpudb.fresh_reads"), kind="bool"),
+    Setting(FRIENDLY, "on", "Whether SQL of DuckDB, ClickHouse and Snowflake is read that PostgreSQL rejects.",
+            boolean(FRIENDLY), kind="bool"),
     Setting("gpudb.fused", "on", "Whether fused kernels compute the parts of plans that they can.",
             boolean("gpudb.fused"), kind="bool"),
     Setting("gpudb.console_url", "", "Shows the address of the console; empty without one.", fixed=True),
@@ -179,7 +204,11 @@ _ALL = (
             integer(SNAPSHOT_LIMIT, 1, 10_000), fixed=True, kind="integer", system=True),
     Setting(SNAPSHOT_RETENTION, "1h", "Sets how long earlier snapshots of tables are kept.",
             duration(SNAPSHOT_RETENTION, most=_CENTURY_MS), fixed=True, kind="integer", system=True),
+    Setting("data_directory", "", "Sets the server's data directory.", fixed=True),
     Setting("hba_file", "", "Sets the server's \"hba\" configuration file.", fixed=True),
+    Setting("client_connection_check_interval", "1s",
+            "How often the server looks whether the client of a running statement has gone; 0 never does.",
+            duration("client_connection_check_interval"), kind="integer"),
     Setting("idle_in_transaction_session_timeout", "0", "Ends a session that idles in a transaction for longer.",
             duration("idle_in_transaction_session_timeout"), kind="integer"),
     Setting("idle_session_timeout", "0", "Ends a session that idles outside of a transaction for longer.",
@@ -187,7 +216,7 @@ _ALL = (
     Setting("in_hot_standby", "off", "Shows whether hot standby is currently active.", reported=True, fixed=True),
     Setting("integer_datetimes", "on", "Shows whether datetimes are integer based.", reported=True, fixed=True),
     Setting("IntervalStyle", "postgres", "Sets the display format for interval values.",
-            single_value("IntervalStyle", "postgres"), reported=True),
+            choice("IntervalStyle", *INTERVAL_STYLES), reported=True),
     Setting("is_superuser", "on", "Shows whether the current user is a superuser.", reported=True, fixed=True,
             hidden=True),
     Setting("lock_timeout", "0", "Sets the maximum allowed duration of any wait for a lock.",
@@ -200,6 +229,13 @@ _ALL = (
             single_value("password_encryption", "scram-sha-256")),
     # SET ROLE and SET SESSION AUTHORIZATION change these: gpudb.session.authorization.session_role.
     Setting("role", "none", "Sets the current role.", fixed=True, hidden=True),
+    Setting(
+        "lo_compat_privileges",
+        "off",
+        "Lets all roles read and change large objects.",
+        boolean("lo_compat_privileges"),
+        kind="bool",
+    ),
     Setting("row_security", "on", "Enable row security.", boolean("row_security"), kind="bool"),
     Setting("search_path", '"$user", public', "Sets the schema search order for names that are not qualified."),
     Setting("segment_size", "1GB", "Shows the number of pages per disk file.", fixed=True),
@@ -226,7 +262,7 @@ _ALL = (
     Setting("transaction_deferrable", "off",
             "Whether to defer a read-only serializable transaction until it can be executed with no possible "
             "serialization failures.", boolean("transaction_deferrable"), kind="bool"),
-    Setting("transaction_isolation", "repeatable read", "Shows the current transaction's isolation level.",
+    Setting("transaction_isolation", "read committed", "Shows the current transaction's isolation level.",
             choice("transaction_isolation", "serializable", "repeatable read", "read committed", "read uncommitted")),
     Setting("transaction_read_only", "off", "Sets the current transaction's read-only status.",
             boolean("transaction_read_only"), kind="bool"),
@@ -284,12 +320,11 @@ def check_initial_settings(settings: Mapping[str, str], *, superuser: bool) -> N
             check_permission(found, superuser=superuser)
 
 
-def _check_for_call(name: str, value: str, *, superuser: bool) -> str:
-    found = SETTINGS.get(name.lower())
-    if found is None:
-        return value
-    check_permission(found, superuser=superuser)
-    return found.check(value)
+def _check_value(found: Setting, value: str, values: Mapping[str, str], defaults: Mapping[str, str]) -> str:
+    if found.merge is None:
+        return found.check(value)
+    key = found.name.lower()
+    return found.merge(value, values[key], defaults[key])
 
 
 SettingsSnapshot = tuple[dict[str, str], dict[str, str], dict[str, str]]
@@ -340,7 +375,7 @@ class SettingValues:
         """Sets the value that RESET returns to: a role's, or one with which a client connects."""
         found = SETTINGS.get(_ALIASES.get(name.lower(), name.lower()))
         if found is not None and not found.fixed:
-            self._defaults[found.name.lower()] = found.check(value)
+            self._defaults[found.name.lower()] = _check_value(found, value, self._defaults, self._defaults)
             self._update_values()
         else:
             self.set(name, value)
@@ -360,7 +395,7 @@ class SettingValues:
             if key in MODES:
                 self._set_mode(key, value if value is None else found.check(value))
                 return
-            checked = self._defaults[key] if value is None else found.check(value)
+            checked = self._defaults[key] if value is None else _check_value(found, value, self._values, self._defaults)
         if local:
             self._local[key] = checked
         else:
@@ -414,7 +449,7 @@ class SettingValues:
         The same values over the same others have the same version in each call. 22023, and 42501 for a setting of
         superusers unless the routine runs as one.
         """
-        checked = {name.lower(): _check_for_call(name, value, superuser=superuser) for name, value in values.items()}
+        checked = {name.lower(): self._check_for_call(name, value, superuser) for name, value in values.items()}
         version, before, outside = self.version, self._values, {key: self._local.get(key) for key in checked}
         call = (version, *checked.items())
         inside = self._calls.get(call)
@@ -436,6 +471,13 @@ class SettingValues:
                 self._values, self.version = {**before, **self._modes}, version
             else:
                 self._update_values()
+
+    def _check_for_call(self, name: str, value: str, superuser: bool) -> str:
+        found = SETTINGS.get(name.lower())
+        if found is None:
+            return value
+        check_permission(found, superuser=superuser)
+        return _check_value(found, value, self._values, self._defaults)
 
     def begin(self) -> None:
         """Saves the values at the start of a transaction."""

@@ -16,7 +16,8 @@ class Setting:
     """A setting: `check` returns a value's canonical text or raises 22023; `reported` settings are sent to clients.
 
     Clients cannot set a `fixed` one, and only superusers a `superuser` one; ALTER SYSTEM changes a fixed one that is
-    `system`, for the server itself. SHOW ALL and pg_settings omit a `hidden` one.
+    `system`, for the server itself. SHOW ALL and pg_settings omit a `hidden` one. `merge`
+    makes a value of what is given, the one before it, and that of DEFAULT.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Setting:
     hidden: bool = False
     superuser: bool = False
     system: bool = False
+    merge: Callable[[str, str, str], str] | None = None
 
 
 def invalid_value(name: str, value: str, hint: str | None = None) -> SqlError:

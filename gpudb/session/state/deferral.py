@@ -1,12 +1,13 @@
-"""Foreign key checks that a transaction defers to its end, and the changes that they check."""
+"""Checks of foreign keys, keys and exclusions that a transaction defers to its end, and the changes that they check."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import pyarrow as pa
 
-from gpudb.catalog.tables import DataFile, ForeignKey
+from gpudb.catalog.tables import DataFile, Exclusion, ForeignKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +39,57 @@ class ReferencedChange:
         return self.foreign.on_delete if self.deleted else self.foreign.on_update
 
 
-Change = ReferencingChange | ReferencedChange
+@dataclass(frozen=True, slots=True)
+class ExclusionChange:
+    """Rows were added to a table `owner` that has an exclusion."""
+
+    owner: int
+    exclusion: Exclusion
+
+
+Change = ReferencingChange | ReferencedChange | ExclusionChange
+
+
+class Rule(Protocol):
+    """A constraint as far as it is deferred."""
+
+    @property
+    def oid(self) -> int:
+        """The OID of the constraint."""
+
+    @property
+    def deferrable(self) -> bool:
+        """Whether it can be checked at the end of the transaction."""
+
+    @property
+    def deferred(self) -> bool:
+        """Whether it is by default."""
+
+
+def get_rule(change: Change) -> Rule:
+    """Returns the constraint that a change is checked against."""
+    return change.exclusion if isinstance(change, ExclusionChange) else change.foreign
 
 
 @dataclass(slots=True)
 class DeferredChecks:
-    """SET CONSTRAINTS of one transaction, for ALL (`default`) or by a foreign key's OID, and the pending checks."""
+    """SET CONSTRAINTS of one transaction, for ALL (`default`) or by a constraint's OID, and the pending checks."""
 
     default: bool | None = None
     by_oid: dict[int, bool] = field(default_factory=dict)
     pending: list[Change] = field(default_factory=list)
 
-    def is_deferred(self, foreign: ForeignKey) -> bool:
-        """Whether a foreign key is checked at the end of the transaction."""
-        if not foreign.deferrable:
+    def is_deferred(self, rule: Rule) -> bool:
+        """Whether a constraint is checked at the end of the transaction."""
+        if not rule.deferrable:
             return False
-        deferred = self.by_oid.get(foreign.oid, self.default)
-        return foreign.deferred if deferred is None else deferred
+        deferred = self.by_oid.get(rule.oid, self.default)
+        return rule.deferred if deferred is None else deferred
 
     def add(self, change: Change) -> None:
         """Adds a pending check; the first change that adds rows to a table covers the later ones."""
-        if isinstance(change, ReferencingChange) and any(
-            isinstance(each, ReferencingChange) and each.foreign.oid == change.foreign.oid for each in self.pending
+        if not isinstance(change, ReferencedChange) and any(
+            type(each) is type(change) and get_rule(each).oid == get_rule(change).oid for each in self.pending
         ):
             return
         self.pending.append(change)
@@ -70,6 +100,6 @@ class DeferredChecks:
 
     def take_due(self) -> list[Change]:
         """Removes and returns the checks that are no longer deferred."""
-        due = [each for each in self.pending if not self.is_deferred(each.foreign)]
-        self.pending = [each for each in self.pending if self.is_deferred(each.foreign)]
+        due = [each for each in self.pending if not self.is_deferred(get_rule(each))]
+        self.pending = [each for each in self.pending if self.is_deferred(get_rule(each))]
         return due

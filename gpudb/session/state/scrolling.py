@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from gpudb.errors import SqlError
+from gpudb.errors import FeatureNotSupported, SqlError
 
 MAX_BUFFERED = 16 << 20
 """Maximum of buffered bytes for a cursor declared neither SCROLL nor NO SCROLL."""
@@ -64,6 +64,24 @@ class ScrolledRows:
                 self.position = 0
                 return
             yield self._rows_from(self.position - 1).slice(0, 1)
+
+    def get_current(self) -> pa.RecordBatch | None:
+        """Returns the row at the position; None if it is before the rows or after them."""
+        if not 0 < self.position <= self._read:
+            return None
+        if self.position <= self._first:
+            raise FeatureNotSupported("the current row of a cursor that does not keep its rows is not supported here")
+        return self._rows_from(self.position - 1).slice(0, 1)
+
+    def list_before(self) -> list[pa.RecordBatch] | None:
+        """Returns the rows before that at the position; None if they are not kept."""
+        if self._first:
+            return None
+        rows, found = self.position - 1, []
+        for batch in self._buffer:
+            found.append(batch.slice(0, rows))
+            rows -= found[-1].num_rows
+        return found
 
     def current(self) -> Iterator[pa.RecordBatch]:
         """The row at the position."""

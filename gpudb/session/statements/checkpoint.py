@@ -1,4 +1,4 @@
-"""CHECKPOINT: nothing is left to write, since each commit is durable before its answer."""
+"""CHECKPOINT: writes Iceberg's metadata of the commits that only the log has."""
 
 from __future__ import annotations
 
@@ -15,4 +15,5 @@ def checkpoint(context: Context) -> Result:
     if not has_privileges_of(context.transaction.catalog, context.session.user, CHECKPOINT_ROLE):
         detail = f'Only roles with privileges of the "{CHECKPOINT_ROLE}" role may execute this command.'
         raise SqlError.of("insufficient_privilege", "permission denied to execute CHECKPOINT command", detail=detail)
+    context.session.database.store.fold()
     return Result("CHECKPOINT")

@@ -17,7 +17,7 @@ from gpudb.session.context import Context
 from gpudb.session.execution.binding.binding import BINDABLE, bind_statement
 from gpudb.session.execution.queries.model_scores import put_scores
 from gpudb.session.execution.requests.requests import build_request
-from gpudb.session.execution.session_calls import without_session_calls
+from gpudb.session.execution.session_calls import has_session_calls, locks_rows, without_locks, without_session_calls
 from gpudb.session.results import Result, ResultColumn, text_result
 from gpudb.session.statements.explain_functions import (
     explain_table_function,
@@ -72,7 +72,10 @@ def explain(context: Context) -> Result:
     functions: list[TableFunction] = []
     frames: dict[str, pa.Table] = {}
     engine = context.session.database.engine
-    if context.session_calls or explained.session_calls:
+    if locks_rows(query):
+        query = without_locks(query)
+        explained.session_calls = has_session_calls(query)
+    if explained.session_calls or (context.session_calls and has_session_calls(query)):
         scored = _put_scores(explained, query)
         if scored is None:
             if analyze:

@@ -26,6 +26,17 @@ def select(context: Context) -> Result:
 
         return select_with_changes(context)
     plan = context.session.plan(context)
+    if plan.row_locks:
+        from gpudb.session.execution.locks_and_snapshots.restarts import run_with_restarts
+
+        return run_with_restarts(context, lambda: _run_plan(context))
+    assert isinstance(plan.bound, Query)
+    return rows(context, plan.bound, columns=plan.columns)
+
+
+def _run_plan(context: Context) -> Result:
+    """Runs the query of a context's statement, bound to the catalog of now."""
+    plan = context.session.plan(context)
     assert isinstance(plan.bound, Query)
     return rows(context, plan.bound, columns=plan.columns)
 

@@ -21,6 +21,8 @@ from gpudb.session.statements.transactions import apply_modes, warn_of_serializa
 from gpudb.sql.parse.parser import inner
 from gpudb.types import TEXT
 
+_ISOLATION = ("transaction_isolation", "default_transaction_isolation")
+
 
 def set_variable(context: Context) -> Result:
     """SET, SET LOCAL, SET TRANSACTION, RESET."""
@@ -56,7 +58,10 @@ def set_variable(context: Context) -> Result:
     if how == "VAR_SET_CURRENT":
         settings.set(node.name, settings[node.name], local=node.is_local)
         return Result("SET")
-    settings.set(node.name, read_value(node.args, node.name), local=node.is_local)
+    value = read_value(node.args, node.name)
+    if node.name in _ISOLATION:
+        warn_of_serializable(context, value.lower())
+    settings.set(node.name, value, local=node.is_local)
     return Result("SET")
 
 

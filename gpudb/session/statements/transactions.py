@@ -16,8 +16,10 @@ from gpudb.sql.bind.query.sources import find_relation
 from gpudb.sql.parse.parser import inner, present
 
 # PostgreSQL's numbers of lock modes
-_ACCESS_SHARE, _ROW_SHARE, _SHARE = 1, 2, 5
-_SHARED = (_ROW_SHARE, _SHARE)
+_ACCESS_SHARE, _ROW_SHARE, _ROW_EXCLUSIVE = 1, 2, 3
+_SHARED = (_ROW_SHARE, _ROW_EXCLUSIVE)
+_EXCLUDING = range(5, 9)
+"""SHARE and the modes above it: no rows are added meanwhile."""
 
 
 def transaction(context: Context) -> Result:
@@ -101,8 +103,7 @@ def _find_savepoint(context: Context, name: str) -> int:
 def apply_modes(context: Context, options: Any) -> None:
     """Sets ISOLATION LEVEL, READ ONLY and DEFERRABLE.
 
-    Every level runs as repeatable read, which satisfies the weaker ones. Serializable promises more: it is taken with
-    a WARNING.
+    READ UNCOMMITTED is READ COMMITTED, as in PostgreSQL. SERIALIZABLE runs as REPEATABLE READ, with a WARNING.
     """
     for each in options:
         option = inner(each)
@@ -122,8 +123,11 @@ def apply_modes(context: Context, options: Any) -> None:
 
 
 def warn_of_serializable(context: Context, level: str) -> None:
-    """Warns that transactions of level SERIALIZABLE are not checked for what that level adds."""
+    """Warns that transactions of level SERIALIZABLE are not checked for what that level adds; 0A000 if refused."""
     if level == "serializable":
+        if context.session.settings["gpudb.serializable"] == "off":
+            hint = "It runs as REPEATABLE READ with SET gpudb.serializable = on."
+            raise FeatureNotSupported("isolation level SERIALIZABLE is not supported", hint=hint)
         message = "isolation level SERIALIZABLE runs as REPEATABLE READ"
         detail = "Transactions that read what the other one changes may both commit (write skew)."
         context.notice(message, severity="WARNING", sqlstate="01000", detail=detail)
@@ -132,13 +136,15 @@ def warn_of_serializable(context: Context, level: str) -> None:
 def lock(context: Context) -> Result:
     """LOCK TABLE: excludes statements that rewrite files of the table until the transaction ends.
 
-    ACCESS SHARE takes no lock: a transaction reads its snapshot, whatever others do to the table. Several
-    transactions can hold ROW SHARE and SHARE. 55P03 for NOWAIT if others hold the lock.
+    ACCESS SHARE takes no lock: a transaction reads its snapshot, whatever others do to the table. ROW SHARE and ROW
+    EXCLUSIVE are what those hold who lock rows; any other mode excludes these, and itself. 55P03 for NOWAIT if others
+    hold the lock.
     """
     _check_in_block(context, "LOCK TABLE")
     node: Any = context.statement.node
     for each in node.relations:
         relation = find_relation(context.binder(), inner(each).schemaname, inner(each).relname)
         if isinstance(relation, Table) and node.mode != _ACCESS_SHARE:
-            lock_table(context, relation, shared=node.mode in _SHARED, nowait=node.nowait)
+            shared = node.mode in _SHARED
+            lock_table(context, relation, shared=shared, nowait=node.nowait, writers=node.mode in _EXCLUDING)
     return Result("LOCK TABLE")

@@ -16,7 +16,8 @@ from gpudb.plpgsql.records import NullRecord, Record, null_record
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.execution.queries.queries import fetch_query
-from gpudb.session.execution.routines.languages import find_language
+from gpudb.session.execution.routines.languages import TriggerCalls, find_language
+from gpudb.session.triggers.built_in import BuiltInTrigger, find_trigger_function
 from gpudb.sql.bind.dml.trigger_conditions import build_condition_query, list_frame_columns
 from gpudb.sql.bind.query.sources import table_columns
 from gpudb.sql.bound import NEW_ROWS
@@ -71,9 +72,15 @@ class Firing:
     """A trigger that fires for one event of a statement: once, or for each row."""
 
     def __init__(
-        self, context: Context, relation: Table, trigger: Trigger, event: str, transition: Transition | None = None
+        self,
+        context: Context,
+        relation: Table,
+        trigger: Trigger,
+        event: str,
+        transition: Transition | None = None,
+        assigned: frozenset[str] | None = None,
     ) -> None:
-        routine = context.transaction.catalog.find_routine_by_oid(trigger.function)
+        routine = find_trigger_function(context.transaction.catalog, trigger.function)
         if routine is None:
             raise UndefinedFunction(f"function with OID {trigger.function} does not exist")
         self.context, self.trigger, self._relation, self._name = context, trigger, relation, routine.name
@@ -82,7 +89,11 @@ class Firing:
         self.null = _make_null(row)
         inside = replace(context, plan=None, session_calls=None, arguments=None, parameters=())
         variables = list_variables(relation, trigger, event)
-        self._call = find_language(routine).begin_trigger(inside, routine, row, variables)
+        self._call: TriggerCalls
+        if routine.language == "internal":
+            self._call = BuiltInTrigger(routine, relation, variables, assigned)
+        else:
+            self._call = find_language(routine).begin_trigger(inside, routine, row, variables)
 
     def run(self, new: Record | None = None, old: Record | None = None) -> Record | None:
         """Calls the function for a row, or for the statement; returns the row that it returns, None for NULL."""

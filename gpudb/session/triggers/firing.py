@@ -15,6 +15,7 @@ from gpudb.plpgsql.records import Record
 from gpudb.session.context import Context
 from gpudb.session.execution.requests.requests import fetch_from_engine
 from gpudb.session.triggers.calls import Firing, Transition, check_condition, find_triggers
+from gpudb.session.triggers.partitions import fire_in_partitions, split_rows, to_partition
 from gpudb.session.triggers.rows import as_records, fetch_rows, from_records, put_rows, rename_rows
 from gpudb.session.triggers.set_based import Append, run_for_rows
 from gpudb.sql.bind.dml.generated_columns import compute_columns
@@ -74,6 +75,12 @@ def fire_before_rows(
     count, zone = rows.num_rows, context.session.settings["timezone"]
     if not triggers or not count:
         return rows, np.ones(count, dtype=bool)
+    if table.partitioned_by is not None:
+
+        def fire(leaf: Table, part: pa.Table | None, before: pa.Table | None) -> tuple[pa.Table, Mask]:
+            return fire_before_rows(context, leaf, event, part, before, assigned, append)
+
+        return fire_in_partitions(context, table, event, new, old, fire)
     if append is not None:
         done = _fire_set_based(context, table, event, new, old, triggers, append)
         if done is not None:
@@ -85,7 +92,7 @@ def fire_before_rows(
             new = new.set_column(place, field_, pa.nulls(count, field_.type))
     news, olds = as_records(table, new, count, zone), as_records(table, old, count, zone)
     given = news if new is not None else olds
-    firings = [Firing(context, table, trigger, event) for trigger in triggers]
+    firings = [Firing(context, table, trigger, event, assigned=assigned) for trigger in triggers]
     conditions = [check_condition(context, table, trigger, new, old) for trigger in triggers]
     results: list[Record | None] = []
     for place, first in enumerate(given):
@@ -282,6 +289,17 @@ def _fire_after_rows(context: Context, after: AfterEvents, rows: RowEvents, appe
     table, zone = after.table, context.session.settings["timezone"]
     triggers = find_triggers(context, table, rows.event, AFTER, for_each_row=True, assigned=after.named)
     if not triggers or not rows.count:
+        return
+    if table.partitioned_by is not None:
+        given = rows.old if rows.old is not None else rows.new
+        assert given is not None
+        for leaf, places in list(split_rows(context, table, given)):
+            taken = pa.array(places)
+            new, old = (
+                None if side is None else to_partition(table, leaf, side.take(taken)) for side in (rows.new, rows.old)
+            )
+            part = RowEvents(rows.event, new, old)
+            _fire_after_rows(context, AfterEvents(leaf, after.events, after.named, [part]), part, append)
         return
     transition = _transition(after, rows.event)
     firings = [Firing(context, table, trigger, rows.event, transition) for trigger in triggers]

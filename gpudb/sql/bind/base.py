@@ -13,6 +13,7 @@ from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.accesses import Accesses
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Expr, OutputColumn, Parameter, Query, RowLock
+from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import expression_location, position
 from gpudb.sql.traverse import walk
 from gpudb.types import UNKNOWN, SqlType, type_by_oid
@@ -59,7 +60,7 @@ class Binder(ABC):
     - `timezone`: the session's, for literals.
     - `parameters`: types of parameters by number.
     - `cacheable`: whether a plan of the statement may be cached; `reads_files`: whether it names files.
-    - `stars`: unless None, collects the column names that each `*` of the text stands for, by its location.
+    - `expansions`: unless None, collects what the constructs of the text stand for that depend on the catalog.
     - `parse_nodes`: the parse node of each bound expression, by the expression's identity.
     - `presence_columns`: the columns of relations under an outer join that are read as whole rows, by relation, until
       FROM is bound.
@@ -70,9 +71,11 @@ class Binder(ABC):
     - `check_canceled`: raises if the statement is canceled.
     - `accesses`: records what the statement reads and changes.
     - `row_locks`: collects what locking clauses lock; None where they are refused.
+    - `friendly`: whether the text may have what PostgreSQL lacks; what is stored has none of it.
     - `describing`: whether the statement is only described: its parameters have no values yet.
     - `open_files`: returns the files that a statement names; raises if a role (None: the current) may not read them.
     - `evaluate_integer`: returns the value of an expression without columns of a type that is stored as 64-bit integer.
+    - `fetch_texts`: returns the rows of a query of one column of texts, in the snapshot of the statement.
     """
 
     catalog: Catalog
@@ -84,7 +87,7 @@ class Binder(ABC):
     parameters: dict[int, SqlType] = field(default_factory=dict)
     cacheable: bool = True
     reads_files: bool = False
-    stars: dict[int, tuple[tuple[str, ...], ...]] | None = None
+    expansions: Expansions | None = None
     parse_nodes: dict[int, tuple[Expr, Any]] = field(default_factory=dict)
     presence_columns: dict[int, tuple[OutputColumn, ...]] = field(default_factory=dict)
     arguments: Arguments | None = None
@@ -99,7 +102,10 @@ class Binder(ABC):
     accesses: Accesses = field(default_factory=Accesses)
     row_locks: list[RowLock] | None = None
     describing: bool = False
+    friendly: bool = True
     evaluate_integer: Callable[[Expr], int | None] = lambda expr: _refuse_evaluation(expr)
+
+    fetch_texts: Callable[[Query, Accesses], list[str]] = lambda query, accesses: _refuse_rows()
 
     open_files: Callable[[FileRequest, str | None], FileTable] = lambda request, role: _refuse_files()
 
@@ -182,6 +188,10 @@ class Binder(ABC):
 
 def _refuse_files() -> FileTable:
     raise FeatureNotSupported("files as tables are not supported here")
+
+
+def _refuse_rows() -> list[str]:
+    raise FeatureNotSupported("PIVOT without a list of values (IN) is not supported here")
 
 
 def _refuse_evaluation(_: Expr) -> int | None:

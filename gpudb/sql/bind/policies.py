@@ -16,6 +16,7 @@ from gpudb.sql.bind.scope import POLICIES, NamespaceItem, Scope
 from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import Column, Expr
 from gpudb.sql.parse.parser import inner, kind
+from gpudb.values.datetime_style import use_style
 
 
 def bind_policy_condition(binder: Binder, table: Table, node: Any, columns: Sequence[Column | None]) -> Expr:
@@ -35,6 +36,7 @@ def bind_policy_condition(binder: Binder, table: Table, node: Any, columns: Sequ
         raise
 
 
+@use_style()
 def bind_stored_condition(binder: Binder, table: Table, text: str, columns: Sequence[Column | None]) -> Expr:
     """Binds a condition as the catalog has it, whatever the search path."""
     before, path = binder.text, binder.search_path

@@ -43,6 +43,15 @@ class Hypothetical:
 
 
 @dataclass(slots=True)
+class Repetition:
+    """The columns of COLUMNS in an item of a select list, by name, and the one that is bound now."""
+
+    columns: Columns = ()
+    pattern: str | None = None
+    place: int = 0
+
+
+@dataclass(slots=True)
 class Scope:
     """The names in reach at one query level. `columns` are the unqualified ones, in the order of `*`.
 
@@ -53,6 +62,7 @@ class Scope:
     - `hypotheticals`: hypothetical-set aggregates of this level.
     - `set_calls`: the number of set-returning calls so far; the last one is at `set_location`.
     - `outputs`: the columns of the select list, where QUALIFY can refer to them.
+    - `repetition`: what COLUMNS stands for in the item of the select list that is bound now.
     """
 
     parent: Scope | None = None
@@ -74,6 +84,7 @@ class Scope:
     unreachable: frozenset[str] = frozenset()
     changed: bool = False
     outputs: Columns = ()
+    repetition: Repetition | None = None
 
     def add(self, items: Sequence[NamespaceItem], columns: Columns) -> None:
         """Adds the relations and columns of a FROM item; 42712 for a duplicate alias."""
@@ -159,6 +170,9 @@ POLICIES = "policy expressions"
 LASTING_CLAUSES = STORED_CLAUSES | {POLICIES, "CHECK", "index expressions", "index predicates"}
 """Clauses of all expressions that the catalog stores."""
 
+
+PARAMETERS = "EXECUTE parameters"
+"""The clause of the values of EXECUTE."""
 
 _CLAUSE_NAMES = {
     "JOIN": "JOIN conditions",

@@ -47,11 +47,12 @@ class OnConflict(TreeNode):
     `same_keys` returns each row's number and, for each arbiter key, the number of the first row with the same key (its
     own number if NULLs make the key distinct). `conflicts` returns the numbers of the rows whose key the table already
     has, with the file and number of the stored row. For DO UPDATE there is one key, and `conflicts` also returns
-    whether WHERE accepts the row, and every new column; columns outside `assigned` keep their values.
+    whether WHERE accepts the row, and every new column; columns outside `assigned` keep their values. For exclusion
+    constraints `pairs` returns the numbers of two rows that exclude each other, the later one first.
     """
 
     children = ("conflicts", "old_check", "new_check")
-    apart = ("same_keys",)
+    apart = ("same_keys", "pairs")
 
     update: bool
     same_keys: Query
@@ -59,6 +60,7 @@ class OnConflict(TreeNode):
     assigned: frozenset[str] = frozenset()
     old_check: RowCheck | None = None
     new_check: RowCheck | None = None
+    pairs: Query | None = None
 
 
 @dataclass(frozen=True, slots=True)

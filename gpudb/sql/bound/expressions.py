@@ -47,13 +47,17 @@ class Parameter(TreeNode):
 
 @dataclass(frozen=True, slots=True)
 class Cast(TreeNode):
-    """A conversion to `type`. An `explicit` cast truncates strings that are too long; any other raises 22001."""
+    """A conversion to `type`. An `explicit` cast truncates strings that are too long; any other raises 22001.
+
+    `column` is the name of a table's column for which a wide numeric is brought into 128 bits.
+    """
 
     children = ("arg",)
 
     arg: Expr
     type: SqlType
     explicit: bool = False
+    column: str = ""
 
     @property
     def is_relabel(self) -> bool:

@@ -42,11 +42,27 @@ class Cte(TreeNode):
 
 
 @dataclass(frozen=True, slots=True)
+class RowLock:
+    """The lock that FOR UPDATE and its like take for the rows of scan number `rel`; `clause` is their name.
+
+    The scan may be within a subquery or view of the FROM clause.
+    """
+
+    rel: int
+    table: Table
+    clause: str
+    shared: bool
+    nowait: bool
+    skips: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Select(TreeNode):
     """SELECT. `targets` correspond to `columns`; GROUP BY and ORDER BY hold whole expressions, never positions.
 
     `grouping_sets` holds positions in `group_by`; `grouped` is true for a query with GROUP BY, HAVING or an
-    aggregate. `distinct` is True, False, or the expressions of DISTINCT ON.
+    aggregate. `distinct` is True, False, or the expressions of DISTINCT ON. The session takes the `locks` of rows;
+    engines do not see them.
     """
 
     children = ("targets", "source", "where", "group_by", "having", "distinct", "order_by", "limit", "offset", "ctes")
@@ -64,6 +80,7 @@ class Select(TreeNode):
     limit: Expr | None = None
     offset: Expr | None = None
     ctes: tuple[Cte, ...] = ()
+    locks: tuple[RowLock, ...] = ()
     prepared: Prepared = field(default_factory=Prepared, init=False, repr=False, compare=False)
 
 
@@ -101,15 +118,3 @@ class Values(TreeNode):
 
 
 Query = Select | SetOperation | Values
-
-
-@dataclass(frozen=True, slots=True)
-class RowLock:
-    """The lock that FOR UPDATE and its like take for the rows of scan number `rel`; `clause` is their name."""
-
-    rel: int
-    table: Table
-    clause: str
-    shared: bool
-    nowait: bool
-    skips: bool

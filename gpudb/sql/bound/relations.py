@@ -18,18 +18,20 @@ if TYPE_CHECKING:
 class Scan(TreeNode):
     """A table scan. With `row_ids`, two more columns follow: the file's path and the row's number in it.
 
-    They are for a change of the table, or for a `sampled` scan that draws rows by their places.
+    They are for a change of the table, or for a scan that `only_reads` them. It is `addressed` if addresses of its rows
+    are computed from them.
     """
 
     rel: int
     table: Table
     row_ids: bool = False
-    sampled: bool = False
+    only_reads: bool = False
+    addressed: bool = False
 
     @property
     def is_target(self) -> bool:
         """Whether it reads the rows that a statement changes."""
-        return self.row_ids and not self.sampled
+        return self.row_ids and not self.only_reads
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,13 +19,20 @@ from postgast import pg_query_pb2 as pg
 from postgast.errors import check_error
 from postgast.native import lib
 
-from gpudb.errors import FeatureNotSupported, SqlError, SyntaxError_
+from gpudb.catalog.copies import copy_with
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, SyntaxError_
 from gpudb.sql.parse.asof_join import AsofClause, attach_asof_join, extract_asof_joins
 from gpudb.sql.parse.clause_text import hide_quoted
 from gpudb.sql.parse.distribute_by import DistributeBy, extract_distribution
 from gpudb.sql.parse.file_names import FileName, attach_file_name, mentions_files, replace_file_name
+from gpudb.sql.parse.friendly import rewrite
+from gpudb.sql.parse.friendly.columns import mark_columns, mentions_columns
+from gpudb.sql.parse.friendly.rewritten import Rewritten
+from gpudb.sql.parse.friendly.shapes import find_malformed, mentions_calls
+from gpudb.sql.parse.friendly.show_tables import shows_tables
 from gpudb.sql.parse.interrupts import run_native
 from gpudb.sql.parse.json_format import attach_json_format, replace_json_format
+from gpudb.sql.parse.literal_rows import LiteralRows
 from gpudb.sql.parse.model_statements import ModelStatement, extract_model_statements
 from gpudb.sql.parse.nesting import check_depth, decode
 from gpudb.sql.parse.node_statements import ExecuteDirect, NodeStatement, extract_node_statements
@@ -61,6 +69,8 @@ class RawStatement:
     part: bool = False
     for_model: bool = False
     """Whether it is what ALTER MODEL and the like do to a function of the model."""
+    rows: LiteralRows | None = None
+    """All rows of an INSERT … VALUES whose tree has only the first one."""
     kind: str = field(init=False)
     is_function: bool = field(init=False)
     """Whether it is a SELECT that is carried out as a statement (see `statement_functions`)."""
@@ -72,9 +82,20 @@ class RawStatement:
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "is_function", kind == "SelectStmt" and find_function_call(self.node) is not None)
 
+    def with_rows(self, text: str, rows: LiteralRows) -> RawStatement:
+        """Returns the statement of another text of the same shape, with its rows."""
+        return copy_with(self, text=text, rows=rows)
 
-def parse(text: str) -> list[RawStatement]:
-    """Parses the statements of a text; 42601 with its position if PostgreSQL's grammar rejects it."""
+    def without_rows(self) -> RawStatement:
+        """Returns the statement of an INSERT of literal rows as one of its shape, which others begin with."""
+        return replace(self, rows=None, text="")
+
+
+def parse(text: str, *, friendly: bool = True) -> list[RawStatement]:
+    """Parses the statements of a text; 42601 with its position if PostgreSQL's grammar rejects it.
+
+    `friendly` is whether it may have the constructs of `parse.friendly`.
+    """
     if "\0" in text:
         raise SqlError.of("character_not_in_repertoire", 'invalid byte sequence for encoding "UTF8": 0x00')
     if len(text) > MAX_TEXT:
@@ -87,16 +108,9 @@ def parse(text: str) -> list[RawStatement]:
     if "\v" in plain:
         check_vertical_tabs(plain)
     written = plain
-    clauses = _Clauses()
     if "\\v" in plain:
         plain = replace_escapes(plain)
-    try:
-        tree = _parse_tree(plain)
-    except postgast.PgQueryError as error:
-        taken = _parse_extended(plain)
-        if taken is None:
-            raise _grammar_error(error, plain) from None
-        tree, plain, clauses = taken
+    tree, plain, clauses, rewritten = _parse_any(plain, friendly=friendly)
     encoded, own_text = plain.encode(), written.encode()
     found = []
     for each in tree.stmts:
@@ -106,20 +120,69 @@ def parse(text: str) -> list[RawStatement]:
         if start:
             # Parsed again by itself, so that locations count from the start of its own text
             node = _parse_tree(encoded[start:end].decode().rstrip()).stmts[0].stmt
-        clauses.attach(node, encoded[start:end].decode(), start, end)
+        if rewritten is None:
+            clauses.attach(node, encoded[start:end].decode(), start, end)
+        else:
+            begin, stop = rewritten.locate_statement(start, end)
+            try:
+                clauses.attach(node, encoded[start:end].decode(), start, end)
+            except GpudbError as error:
+                error.position = rewritten.locate_position(error.position, start, begin)
+                raise
+            rewritten.relocate(node, start, begin)
+            start, end = begin, stop
+        if friendly and mentions_columns(plain):
+            mark_columns(node)
+        if mentions_calls(plain):
+            for construct, place in find_malformed(node):
+                at = position(written, start + place) if place >= 0 else None
+                raise SyntaxError_(f"syntax error in {construct}", position=at)
         own = own_text[start:end].decode().rstrip()
         spread = [each for each in distributions if start <= each.offset <= end]
-        statement = RawStatement(inner(node), own, len(encoded[:start].decode()), spread[0] if spread else None)
+        statement = RawStatement(inner(node), own, len(own_text[:start].decode()), spread[0] if spread else None)
         if spread and (statement.kind not in _DISTRIBUTED or spread[1:]):
-            at = position(plain, spread[-1].offset)
+            at = position(written, spread[-1].offset)
             raise SyntaxError_('syntax error at or near "DISTRIBUTE"', position=at)
         if group_clauses:
             own_clauses = [each for each in group_clauses if start <= each.offset <= end]
             statement = _attach_resource_group(statement, own_clauses)
         taken_statements = (*node_statements, *model_statements, *group_statements)
         own_taken = next((each for at, each in taken_statements if start <= at <= end), None)
-        found.append(statement if own_taken is None else _restore_statement(statement, own_taken))
+        found.append(statement if own_taken is None else _restore_statement(statement, own_taken, friendly=friendly))
     return found
+
+
+def _parse_any(text: str, *, friendly: bool) -> tuple[Any, str, _Clauses, Rewritten | None]:
+    """Parses a text: returns the tree, the text that has it, its clauses, and how that came from what was written."""
+    try:
+        tree = _parse_tree(text)
+    except postgast.PgQueryError as error:
+        taken = _parse_extended(text)
+        if taken is not None:
+            return *taken, None
+        rewritten = rewrite(text) if friendly else None
+        if rewritten is None:
+            raise _grammar_error(error, text) from None
+        return *_parse_rewritten(rewritten, text, error), rewritten
+    if friendly and any(map(shows_tables, tree.stmts)) and (rewritten := rewrite(text)) is not None:
+        return *_parse_rewritten(rewritten, text, None), rewritten
+    return tree, text, _Clauses(), None
+
+
+def _parse_rewritten(rewritten: Rewritten, text: str, first: postgast.PgQueryError | None) -> tuple[Any, str, _Clauses]:
+    """Parses a rewritten text; else 42601 where it, or what the user wrote, is wrong first from the end."""
+    try:
+        return _parse_tree(rewritten.text), rewritten.text, _Clauses()
+    except postgast.PgQueryError as error:
+        taken = _parse_extended(rewritten.text)
+        if taken is not None:
+            return taken
+        place = rewritten.locate_position(error.cursorpos or None, 0, 0, written=True)
+        if first is not None and (place is None or place <= (first.cursorpos or 0)):
+            raise _grammar_error(first, text) from None
+        found = _grammar_error(error, rewritten.text)
+        found.position = place
+        raise found from None
 
 
 def _attach_resource_group(statement: RawStatement, clauses: list[ResourceGroupClause]) -> RawStatement:
@@ -132,7 +195,10 @@ def _attach_resource_group(statement: RawStatement, clauses: list[ResourceGroupC
 
 
 def _restore_statement(
-    stand_in: RawStatement, taken: NodeStatement | ExecuteDirect | ModelStatement | ResourceGroupStatement
+    stand_in: RawStatement,
+    taken: NodeStatement | ExecuteDirect | ModelStatement | ResourceGroupStatement,
+    *,
+    friendly: bool,
 ) -> RawStatement:
     """Replaces a placeholder by its statement; 0A000 if EXECUTE DIRECT contains anything but one SELECT."""
     if isinstance(taken, NodeStatement):
@@ -141,7 +207,7 @@ def _restore_statement(
         return replace(stand_in, group_statement=taken)
     if not isinstance(taken, ExecuteDirect):
         return replace(stand_in, model_statement=taken)
-    inside = parse(taken.text)
+    inside = parse(taken.text, friendly=friendly)
     if len(inside) != 1 or inside[0].kind != "SelectStmt" or inside[0].direct_node is not None:
         raise FeatureNotSupported("EXECUTE DIRECT is supported for one SELECT")
     return replace(inside[0], start=stand_in.start, direct_node=taken.node)
@@ -355,6 +421,13 @@ def inner(node: Any) -> Any:
     return getattr(node, node.WhichOneof("node"))
 
 
+def children(node: Any) -> Iterator[Any]:
+    """Yields the messages that a message has in its fields, one level down, in the order of the fields."""
+    for each, value in node.ListFields():
+        if each.message_type is not None:
+            yield from value if each.is_repeated else (value,)
+
+
 def present(node: Any) -> bool:
     """Whether an optional `Node` field is set."""
     return node.WhichOneof("node") is not None
@@ -425,4 +498,56 @@ def deparse(node: Message) -> str:
     statement = result.stmts.add()
     field = next(f for f in pg.Node.DESCRIPTOR.fields if f.message_type is node.DESCRIPTOR)
     getattr(statement.stmt, field.name).CopyFrom(node)
-    return str(postgast.deparse(result))
+    marker = _PARENTHESES
+    while marker.encode() in node.SerializeToString():
+        marker += "_"
+    marked = _mark_operands(statement, marker)
+    text = str(postgast.deparse(result))
+    return text.replace(f"{marker}(", "(") if marked else text
+
+
+_PARENTHESES = "gpudb_parentheses"
+"""The name of a function that stands for the parentheses that the deparser leaves out."""
+_TESTS = frozenset({"bool_expr", "null_test", "boolean_test"})
+_LOOSE = {
+    "A_Indirection": frozenset({"case_expr", "coalesce_expr", "min_max_expr", "sub_link", "sqlvalue_function"}),
+    "NullTest": _TESTS,
+    "BooleanTest": _TESTS,
+    "TypeCast": _TESTS,
+    "CollateClause": _TESTS,
+    "A_Expr": _TESTS | {"sub_link"},
+    "SubLink": _TESTS | {"a_expr"},
+}
+"""The kinds of operands of a message that bind less tightly, or are no operands of it without parentheses."""
+
+
+def _mark_operands(message: Any, marker: str) -> bool:
+    """Marks operands that the deparser writes without the parentheses that they need; returns whether there are any."""
+    marked = False
+    for each in _list_operands(message):
+        if kind(each) == "sub_link" and each.sub_link.sub_link_type in (pg.EXPR_SUBLINK, pg.EXISTS_SUBLINK):
+            continue
+        call = pg.Node(func_call=pg.FuncCall(funcname=[pg.Node(string=pg.String(sval=marker))], args=[each]))
+        each.CopyFrom(call)
+        marked = True
+    for each in children(message):
+        marked |= _mark_operands(each, marker)
+    return marked
+
+
+def _list_operands(message: Any) -> list[Any]:
+    """Returns the operands of a message that are of a kind that may need parentheses."""
+    name = message.DESCRIPTOR.name
+    loose = _LOOSE.get(name)
+    if loose is None:
+        return []
+    if name == "SubLink":
+        return [message.testexpr] if kind(message.testexpr) in loose else []
+    if name != "A_Expr":
+        return [message.arg] if kind(message.arg) in loose else []
+    if message.kind != pg.AEXPR_OP:
+        loose |= {"a_expr"}
+    found = [message.lexpr, message.rexpr]
+    if kind(message.rexpr) == "list" and "BETWEEN" in pg.A_Expr_Kind.Name(message.kind):
+        found += inner(message.rexpr).items
+    return [each for each in found if kind(each) in loose]

@@ -6,14 +6,18 @@ Callers apply rules through the functions of this module. Imports sql.parse, sql
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from gpudb.catalog.model import Catalog
 from gpudb.sql.bound import Query
+from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import deparse, parse
 from gpudb.sql.rewrite.ask_current_role import ask_current_role
 from gpudb.sql.rewrite.compare_names_as_texts import compare_names_as_texts
+from gpudb.sql.rewrite.expand_all import expand_all
+from gpudb.sql.rewrite.expand_composed import expand_composed
+from gpudb.sql.rewrite.expand_queries import expand_queries
 from gpudb.sql.rewrite.expand_stars import expand_stars
 from gpudb.sql.rewrite.inline_subqueries import inline_subqueries
 from gpudb.sql.rewrite.move_on_to_where import move_on_to_where
@@ -21,12 +25,15 @@ from gpudb.sql.rewrite.pull_up_constants import pull_up_constants
 from gpudb.sql.rewrite.qualify_names import qualify_names
 from gpudb.sql.rewrite.remove_unused_columns import remove_unused_columns
 from gpudb.sql.rewrite.rename_relations import rename_relations
-from gpudb.sql.rewrite.rule import Names, NameSource, Renames, Rule, Tree
+from gpudb.sql.rewrite.rule import NameSource, Renames, Rule, Tree
 from gpudb.sql.rewrite.select_into import select_into
 
 RULES: tuple[Rule, ...] = (
     Rule("statement", select_into),
+    Rule("stored query", expand_queries),
+    Rule("stored query", expand_composed),
     Rule("stored query", expand_stars),
+    Rule("stored query", expand_all),
     Rule("stored query", qualify_names),
     Rule("renamed query", rename_relations),
     Rule("bound query", remove_unused_columns),
@@ -59,13 +66,13 @@ def rewrite_statement(node: Any) -> Any:
 
 
 def rewrite_stored(
-    node: Any, catalog: Catalog, search_path: tuple[str, ...], stars: Mapping[int, Names] | None = None
+    node: Any, catalog: Catalog, search_path: tuple[str, ...], expansions: Expansions | None = None
 ) -> Any:
     """Returns a copy of a parse tree that means the same under any search path, for the catalog to store.
 
-    `stars` maps the location of each `*` to the names of its columns; any other `*` stays.
+    `expansions` are what its constructs stand for; any other `*` stays.
     """
-    names = NameSource(catalog, search_path, stars or {})
+    names = NameSource(catalog, search_path, expansions or Expansions())
     for rule in _STORED:
         node = rule(node, names)
     return node

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gpudb.catalog.model import Catalog
+from gpudb.sql.expansions import Expansions
 
 Tree = Literal["statement", "stored query", "renamed query", "bound query", "checked query", "engine query"]
 """The tree that a rule rewrites, named by when it is rewritten.
@@ -19,7 +20,6 @@ Tree = Literal["statement", "stored query", "renamed query", "bound query", "che
 - `engine query`: a bound query, before an engine plans or renders it.
 """
 
-Names = tuple[tuple[str, ...], ...]
 RelationNames = Mapping[tuple[str, str], tuple[str, str]]
 """New names of relations, functions or types by their old ones, each a schema and a name."""
 
@@ -41,12 +41,12 @@ class Rule:
 class NameSource:
     """Resolves the names of a query that the catalog is about to store.
 
-    `stars` maps the location of each `*` in the text to the names of its columns.
+    `expansions` are what its constructs stand for.
     """
 
     catalog: Catalog
     search_path: tuple[str, ...]
-    stars: Mapping[int, Names] = field(default_factory=dict)
+    expansions: Expansions = field(default_factory=Expansions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 Isolation is snapshot isolation: the first to commit wins, and only changes of the same thing conflict.
 - appended files are added to the table's current files;
 - statistics apply to whatever the table is now, and to nothing if it is gone;
-- files that were replaced or removed, or of which rows were deleted, must still exist as they were, or be inputs of a
-  compaction that is undone, else 40001;
+- files that were replaced or removed must still exist as they were, or be inputs of a compaction that is undone, else
+  40001; of a file of which both deleted rows, both lists apply, unless they share a row;
 - a definition, role or schema that both changed: 40001; a name that both created: the error of a duplicate;
 - grants of roles that both changed, and a reference to a role that is gone: 40001.
 """
@@ -16,6 +16,9 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
+from gpudb.catalog.deleted_rows import DeletedRows
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.model_functions import has_namesake
 from gpudb.catalog.models import CONTENT_SCHEMA
@@ -25,6 +28,9 @@ from gpudb.catalog.tables import ColumnStatistics, DataFile, Table, list_added_r
 from gpudb.errors import DuplicateTable, SerializationFailure, SqlError
 from gpudb.storage.catalog.changes import LoggedCompaction, is_temporary_object, is_temporary_schema, list_object_kinds
 from gpudb.storage.catalog.role_references import find_lost_role, has_conflicting_grants
+
+_CHANGING_KINDS = frozenset({"large_objects"})
+"""Objects that change as rows do: no plan depends on them, nor on what is new of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +66,15 @@ class MergeResult:
     changes: tuple[Change, ...]
     objects: Mapping[tuple[str, str], object]
     reverted: frozenset[str] = frozenset()
+    defines: bool = True
+    """Whether the transaction itself has given its catalog another version."""
 
     @property
     def changes_definitions(self) -> bool:
         """Whether more than tables' files changed, so that plans with other statistics are invalid."""
-        return bool(self.objects) or any(
+        if any(self.defines or kind not in _CHANGING_KINDS for kind, _ in self.objects):
+            return True
+        return any(
             not has_same_definition(c.old, c.new) or _statistics(c.old) != _statistics(c.new) for c in self.changes
         )
 
@@ -157,7 +167,7 @@ def merge(
     )
     if (lost := find_lost_role(base, catalog, lost_roles)) is not None:
         raise _conflict_error(f"role {lost}")
-    return MergeResult(catalog, tuple(changes), changed, frozenset(merger.reverted))
+    return MergeResult(catalog, tuple(changes), changed, frozenset(merger.reverted), own.version != base.version)
 
 
 def _scalar_changes(base: Catalog, own: Catalog) -> dict[str, object]:
@@ -208,6 +218,33 @@ def has_same_definition(one: Relation | None, other: Relation | None) -> bool:
     if one is other:
         return True
     return one is not None and other is not None and strip_data(one) == strip_data(other)
+
+
+def _follow_comments(old: Table, new: Table, now: Table) -> tuple[Table, Table]:
+    """Returns a table before and after a change of its rows alone, with the comments that others have made since."""
+    if has_same_definition(old, now) or not has_same_definition(old, new):
+        return old, new
+    if _strip_comments(strip_data(old)) != _strip_comments(strip_data(now)):
+        return old, new
+    kept = "files", "metadata_location", "statistics"
+    return (
+        replace(now, **{name: getattr(old, name) for name in kept}),
+        replace(now, **{name: getattr(new, name) for name in kept}),
+    )
+
+
+def _strip_comments(relation: Relation) -> Relation:
+    if not isinstance(relation, Table):
+        return relation
+    return replace(
+        relation,
+        comment=None,
+        primary_key_comment=None,
+        columns=tuple(replace(each, comment=None) for each in relation.columns),
+        constraints=tuple(replace(each, comment=None) for each in relation.constraints),
+        triggers=tuple(replace(each, comment=None) for each in relation.triggers),
+        policies=tuple(replace(each, comment=None) for each in relation.policies),
+    )
 
 
 def _statistics(relation: Relation | None) -> tuple[ColumnStatistics, ...]:
@@ -263,6 +300,8 @@ class _RelationMerge:
             if not has_same_definition(old, now):
                 raise _conflict_error(f"{old.schema}.{old.name}")
             return Change(oid, now, None)
+        if isinstance(old, Table) and isinstance(new, Table) and isinstance(now, Table):
+            old, new = _follow_comments(old, new, now)
         if not has_same_definition(old, now):
             raise _conflict_error(f"{old.schema}.{old.name}")
         if not isinstance(old, Table) or not isinstance(new, Table) or not isinstance(now, Table):
@@ -281,13 +320,20 @@ class _RelationMerge:
         before, after = _ids(old), _ids(new)
         entered = tuple(file for file in new.files if file.id not in before)
         removed = before - after
-        files = self._undo_compactions(now.files, removed)
-        if not removed <= {file.id for file in files}:
-            raise _conflict_error(f"{old.schema}.{old.name}")
-        joined = list_added_rows(self._undo_compactions(now.files, None), old.files)
+        files = _undo(self._find_needed(now.files, removed), now.files)
         shrunk = {file.path: file for file in entered if not list_added_rows([file], old.files)}
-        staying = (shrunk.get(file.path, file) for file in files if file.id not in removed or file.path in shrunk)
-        merged = (*staying, *(file for file in entered if file.path not in shrunk))
+        gone = {file.id for file in old.files if file.id in removed and file.path not in shrunk}
+        if not gone <= {file.id for file in files} or not shrunk.keys() <= {file.path for file in files}:
+            raise _conflict_error(f"{old.schema}.{old.name}")
+        joined = list_added_rows(_undo(self._find_unseen(old.files), now.files), old.files)
+        known = {file.path: file for file in old.files}
+        kept: list[DataFile] = []
+        for file in files:
+            if file.path in shrunk:
+                kept.append(_delete_rows_of_both(old, known[file.path], shrunk[file.path], file))
+            elif file.id not in gone:
+                kept.append(file)
+        merged = (*(file for file in kept if file.rows), *(file for file in entered if file.path not in shrunk))
         paths = {file.path for file in merged}
         if len(paths) < len(merged):
             # One restored a file of which the other kept another state.
@@ -295,21 +341,51 @@ class _RelationMerge:
         self.reverted |= paths - {file.path for file in now.files}
         return merged, list_added_rows(entered, old.files), joined
 
-    def _undo_compactions(self, files: tuple[DataFile, ...], needed: set[str] | None) -> tuple[DataFile, ...]:
-        """Undoes compactions, latest first: those that merged the files with the ids `needed`, or all of them."""
+    def _find_needed(self, files: tuple[DataFile, ...], needed: set[str]) -> list[Compaction]:
+        """Returns the compactions that merged the files with the ids `needed`, in their order."""
         present = {file.id for file in files}
-        missing = set() if needed is None else needed - present
-        chosen = []
+        missing, chosen = needed - present, []
         for compaction in self._compacted:
-            if needed is None or not missing.isdisjoint(file.id for file in compaction.inputs):
+            if not missing.isdisjoint(file.id for file in compaction.inputs):
                 chosen.append(compaction)
                 # Its outputs may have been merged in turn.
                 missing |= {file.id for file in compaction.outputs} - present
-        for compaction in reversed(chosen):
-            outputs = {file.id for file in compaction.outputs}
-            if outputs <= {file.id for file in files}:
-                files = compaction.inputs + tuple(file for file in files if file.id not in outputs)
-        return files
+        return chosen
+
+    def _find_unseen(self, before: tuple[DataFile, ...]) -> list[Compaction]:
+        """Returns the compactions that merged files of an earlier state, in their order.
+
+        Those before that state are not among them: what they merged may be gone from the disk.
+        """
+        known, chosen = {file.path for file in before}, []
+        for compaction in self._compacted:
+            if not known.isdisjoint(file.path for file in compaction.inputs):
+                chosen.append(compaction)
+                known |= {file.path for file in compaction.outputs}
+        return chosen
+
+
+def _undo(compactions: list[Compaction], files: tuple[DataFile, ...]) -> tuple[DataFile, ...]:
+    """Returns files as they were without compactions, of which the latest is undone first."""
+    for compaction in reversed(compactions):
+        outputs = {file.id for file in compaction.outputs}
+        if outputs <= {file.id for file in files}:
+            files = compaction.inputs + tuple(file for file in files if file.id not in outputs)
+    return files
+
+
+def _delete_rows_of_both(table: Table, before: DataFile, own: DataFile, now: DataFile) -> DataFile:
+    """Returns a file without the rows that a transaction and others have deleted from it since; 40001 for the same."""
+    if now.id == before.id:
+        return own
+    assert own.deleted is not None
+    if now.deleted is None or (before.deleted is not None and not before.deleted.is_within(now.deleted)):
+        raise _conflict_error(f"{table.schema}.{table.name}")  # another one has restored rows
+    known = () if before.deleted is None else before.deleted.rows
+    mine = np.setdiff1d(own.deleted.rows, known, assume_unique=True)
+    if np.isin(mine, now.deleted.rows, assume_unique=True).any():
+        raise _conflict_error(f"{table.schema}.{table.name}")
+    return now.with_deleted(DeletedRows.of(np.concatenate([mine, now.deleted.rows])))
 
 
 def _differ_in_statistics_alone(one: Table, other: Table) -> bool:
@@ -327,7 +403,7 @@ def _set_statistics(analyzed: Table, now: Relation | None) -> Change | None:
 
 def _row_requirements(table: Table) -> tuple[object, ...]:
     """Returns what a table requires of its rows."""
-    return table.columns, table.primary_key, table.constraints, table.distribution, table.partition_bound
+    return table.columns, table.keys, table.constraints, table.distribution, table.partition_bound
 
 
 def _ids(relation: Relation | None) -> set[str]:

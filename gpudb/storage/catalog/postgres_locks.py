@@ -13,7 +13,7 @@ import hashlib
 import select
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import psycopg
 from psycopg import pq
@@ -23,6 +23,8 @@ from gpudb.errors import GpudbError, InternalError, SerializationFailure
 from gpudb.storage.catalog.postgres_connection import CONNECTION_NAME, Connection, connect, describe
 from gpudb.storage.locks import (
     POLL_SECONDS,
+    Item,
+    Lockable,
     LockManager,
     Target,
     make_deadlock_error,
@@ -31,6 +33,8 @@ from gpudb.storage.locks import (
 
 LEASE_SECONDS = 11.0
 """How long PostgreSQL keeps the locks of a host that it does not hear from any more."""
+MAX_ITEMS = 256
+"""How many items of tables a transaction locks: PostgreSQL has 64 times `max_connections` locks by default."""
 KEPT_CONNECTIONS = 8
 """How many connections stay open while no session holds a lock."""
 _SETTINGS = (
@@ -59,6 +63,8 @@ class PostgresLocks(LockManager):
     with a commit number whenever a lock is taken: what its last holder has committed has at most that number.
     """
 
+    max_items = MAX_ITEMS
+
     def __init__(
         self,
         url: str,
@@ -80,7 +86,7 @@ class PostgresLocks(LockManager):
 
     def acquire(
         self,
-        target: int | Target,
+        target: Lockable,
         owner: int,
         timeout: float | None = None,
         check: Callable[[], None] | None = None,
@@ -108,7 +114,60 @@ class PostgresLocks(LockManager):
             finally:
                 self._close_if_unused(party)
 
-    def try_acquire(self, target: int | Target, owner: int, *, party: int | None = None, shared: bool = False) -> bool:
+    def acquire_all(
+        self,
+        wanted: Sequence[tuple[Lockable, bool]],
+        owner: int,
+        timeout: float | None = None,
+        check: Callable[[], None] | None = None,
+        *,
+        party: int | None = None,
+    ) -> bool:
+        """Acquires locks as `LockManager.acquire_all` says: asks for all at once, and waits for those that it lacks."""
+        waited = False
+        if len(wanted) > 1:
+            wanted = self._try_all(wanted, owner, owner if party is None else party, check)
+            waited = bool(wanted)
+        for target, shared in wanted:
+            waited |= self.acquire(target, owner, timeout, check, party=party, shared=shared)
+        return waited
+
+    def _try_all(
+        self, wanted: Sequence[tuple[Lockable, bool]], owner: int, party: int, check: Callable[[], None] | None
+    ) -> list[tuple[Lockable, bool]]:
+        """Tries to take locks; returns those that others hold."""
+        patience = time.monotonic() + self._wait_seconds
+        while True:
+            try:
+                connection = self._open(party, patience, check)
+                with self._mutex:
+                    known = {each for each in wanted if self._table.holds(each[0], party, shared=each[1])}
+                    for target, shared in known:
+                        self._table.add(target, owner, party, shared=shared)
+                unknown = [each for each in wanted if each not in known]
+                if not unknown:
+                    return []
+                calls = ", ".join(
+                    f"pg_try_advisory_lock{'_shared' if shared else ''}({self._make_key(target)})::int"
+                    for target, shared in unknown
+                )
+                results = self._ask(party, connection, f"SELECT {calls}; {_LAST_COMMIT}")
+                lacking = []
+                for place, (target, shared) in enumerate(unknown):
+                    if results[0].get_value(0, place) == b"1":
+                        self._note(target, owner, party, shared=shared)
+                    else:
+                        lacking.append((target, shared))
+                if len(lacking) < len(unknown):
+                    self._catch_up(_read_int(results[1]))
+                return lacking
+            except _Disconnected as error:
+                if time.monotonic() >= patience:
+                    raise _failed(str(error)) from error
+            finally:
+                self._close_if_unused(party)
+
+    def try_acquire(self, target: Lockable, owner: int, *, party: int | None = None, shared: bool = False) -> bool:
         """Acquires a lock if nobody has to be waited for; returns whether it did. Raises as `acquire` does."""
         party = owner if party is None else party
         patience = time.monotonic() + self._wait_seconds
@@ -121,7 +180,7 @@ class PostgresLocks(LockManager):
             finally:
                 self._close_if_unused(party)
 
-    def release_one(self, target: int | Target, owner: int, *, shared: bool = False) -> bool:
+    def release_one(self, target: Lockable, owner: int, *, shared: bool = False) -> bool:
         """Releases a lock once, in a mode; returns False if the owner does not hold it so."""
         with self._mutex:
             party = self._table.remove_one(target, owner, shared=shared)
@@ -134,15 +193,15 @@ class PostgresLocks(LockManager):
 
     def release(self, owner: int) -> None:
         """Releases all locks of `owner`."""
+        self.release_last(owner, 0)
+
+    def release_last(self, owner: int, kept: int) -> None:
+        """Releases the locks of `owner` but the `kept` ones that it took first."""
+        if self._table.count_held(owner) <= kept:
+            return
         with self._mutex:
-            before = {
-                (target, held.party, shared)
-                for target, owners in self._table.holders.items()
-                if (held := owners.get(owner)) is not None
-                for shared, count in ((True, held.shared), (False, held.exclusive))
-                if count
-            }
-            self._table.remove(owner)
+            before = set(self._table.list_modes(owner, kept))
+            self._table.remove(owner, kept)
             gone = [each for each in before if not self._table.holds(each[0], each[1], shared=each[2])]
         for party in {party for _, party, _ in before}:
             self._unlock(party, [(target, shared) for target, of, shared in gone if of == party])
@@ -170,7 +229,7 @@ class PostgresLocks(LockManager):
 
     def _wait_for(
         self,
-        target: int | Target,
+        target: Lockable,
         owner: int,
         party: int,
         deadline: float | None,
@@ -194,7 +253,7 @@ class PostgresLocks(LockManager):
 
     def _try(
         self,
-        target: int | Target,
+        target: Lockable,
         owner: int,
         party: int,
         *,
@@ -216,7 +275,7 @@ class PostgresLocks(LockManager):
             self._catch_up(commit)
         return bool(taken)
 
-    def _note(self, target: int | Target, owner: int, party: int, *, shared: bool) -> None:
+    def _note(self, target: Lockable, owner: int, party: int, *, shared: bool) -> None:
         with self._mutex:
             self._table.add(target, owner, party, shared=shared)
 
@@ -259,7 +318,7 @@ class PostgresLocks(LockManager):
         statement: str,
         deadline: float | None = None,
         check: Callable[[], None] | None = None,
-        lock: tuple[int | Target, bool] | None = None,
+        lock: tuple[Lockable, bool] | None = None,
     ) -> list[PGresult]:
         """Runs statements on a party's connection; returns their results.
 
@@ -312,13 +371,13 @@ class PostgresLocks(LockManager):
             holds = bool(self._table.list_held(party))
         return _lost_error() if holds else _Disconnected(reason)
 
-    def _unlock(self, party: int, locks: list[tuple[int | Target, bool]]) -> None:
+    def _unlock(self, party: int, locks: list[tuple[Lockable, bool]]) -> None:
         connection = self._connections.get(party)
         if connection is not None and locks:
             self._run_unlock(connection, locks)
         self._close_if_unused(party)
 
-    def _run_unlock(self, connection: Connection, locks: list[tuple[int | Target, bool]]) -> None:
+    def _run_unlock(self, connection: Connection, locks: list[tuple[Lockable, bool]]) -> None:
         """Unlocks in PostgreSQL; a connection for which that fails is closed, which unlocks as well."""
         calls = ", ".join(
             f"pg_advisory_unlock{'_shared' if shared else ''}({self._make_key(target)})" for target, shared in locks
@@ -341,9 +400,9 @@ class PostgresLocks(LockManager):
                 return
         connection.close()
 
-    def _make_key(self, target: int | Target) -> int:
+    def _make_key(self, target: Lockable) -> int:
         """Returns PostgreSQL's number for a lock, which locks of other catalogs and applications do not have."""
-        name = f"{self._catalog} {tuple(target) if isinstance(target, Target) else target}"
+        name = f"{self._catalog} {tuple(target) if isinstance(target, Target | Item) else target}"
         digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
         return int.from_bytes(digest, "big", signed=True)
 

@@ -12,12 +12,15 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from gpudb.catalog.model import Catalog
 from gpudb.catalog.postgres.deparse import quote_name
-from gpudb.catalog.tables import DataFile, Key, Table
+from gpudb.catalog.tables import DataFile, Exclusion, Key, Table
 from gpudb.errors import ShownValues, SqlError
 from gpudb.functions.equality import has_many_representations
 from gpudb.functions.equality import render_equality_key as comparable
-from gpudb.storage.iceberg.scan import data_errors, scan_sql
+from gpudb.storage.constraints.exclusions import IsDeferred, PairFinder, check_exclusions, never
+from gpudb.storage.constraints.key_index import KeyIndex
+from gpudb.storage.iceberg.scan import data_errors, name_scanned, scan_sql
 from gpudb.types import TEXT, SqlType
 from gpudb.values.json import normalize_jsonb
 from gpudb.values.text_columns import format_text_column
@@ -33,23 +36,40 @@ class KeyChecker:
             "memory_limit": memory_limit,
             "preserve_insertion_order": "false",
         }
+        self.index = KeyIndex()
+        self.pairs: PairFinder | None = None
+        """What finds the pairs of rows that exclusions forbid; the engine is set once it is there."""
         self._guard = threading.Lock()
         self._connection: duckdb.DuckDBPyConnection | None = None
 
     def check(
-        self, table: Table, new: Sequence[DataFile], existing: Sequence[DataFile], *, distinct: bool = False
+        self,
+        catalog: Catalog,
+        table: Table,
+        new: Sequence[DataFile],
+        existing: Sequence[DataFile],
+        *,
+        distinct: bool = False,
+        is_deferred: IsDeferred = never,
     ) -> None:
-        """Raises 23505 if a key of `new` files has a duplicate in them or in `existing`.
+        """Raises 23505 or 23P01 if a key of `new` files has a duplicate in them or in `existing`, or is excluded.
 
-        Only the columns and keys of `table` are used. `distinct` asserts that the primary keys of `new` are distinct.
+        Only the definition of `table` is used, in its `catalog`. `distinct` asserts that the primary keys of `new` are
+        distinct. Exclusions that are deferred are left out.
         """
         if not new:
             return
+        self._check_keys(table, new, existing, distinct=distinct)
+        check_exclusions(self.pairs, catalog, table, new, existing, is_deferred=is_deferred)
+
+    def _check_keys(
+        self, table: Table, new: Sequence[DataFile], existing: Sequence[DataFile], *, distinct: bool
+    ) -> None:
         message = 'duplicate key value violates unique constraint "{}"'
         for number, key in enumerate(table.keys):
             names = ", ".join(comparable_names(key))
             fresh = render_keys(table, key, new)
-            alone = distinct and number == 0 and bool(table.primary_key)
+            alone = distinct and number == 0 and key.columns == table.primary_key
             if not alone and sum(file.rows for file in new) > 1:
                 self._raise_for(table, key, _render_duplicates(table, key, fresh), message, "already exists")
             near = [file for file in existing if _may_clash(table, key, file, new)]
@@ -64,10 +84,25 @@ class KeyChecker:
         twice = _render_duplicates(table, key, render_keys(table, key, table.files))
         self._raise_for(table, key, twice, 'could not create unique index "{}"', "is duplicated")
 
+    def check_exclusion(
+        self,
+        catalog: Catalog,
+        table: Table,
+        exclusion: Exclusion,
+        new: Sequence[DataFile],
+        existing: Sequence[DataFile],
+    ) -> None:
+        """Raises 23505 or 23P01 if a row of `new` files and one of these or `existing` violate one exclusion."""
+        check_exclusions(self.pairs, catalog, table, new, existing, is_deferred=lambda each: each != exclusion)
+
+    def check_new_exclusion(self, catalog: Catalog, table: Table, exclusion: Exclusion) -> None:
+        """Raises 23505 or 23P01 if a table's rows violate a new exclusion."""
+        check_exclusions(self.pairs, catalog, table, table.files, (), building=exclusion)
+
     def check_no_nulls(self, table: Table, column: str) -> None:
         """Raises 23502 if a column that becomes NOT NULL holds a NULL."""
         rows = scan_sql(table, columns=(column,))
-        if self._fetch_first(f"SELECT 1 FROM ({rows}) WHERE {_quoted(column)} IS NULL LIMIT 1") is not None:
+        if self._fetch_first(f"SELECT 1 FROM ({rows}) WHERE {name_scanned(table)[column]} IS NULL LIMIT 1") is not None:
             message = f'column "{column}" of relation "{table.name}" contains null values'
             raise SqlError.of("not_null_violation", message)
 
@@ -137,9 +172,10 @@ def format_key(table: Table, key: Key, row: pa.RecordBatch) -> str:
 def render_keys(table: Table, key: Key, files: Sequence[DataFile]) -> str:
     """Returns SQL for the keys of files that may clash, under the names of `comparable_names` and as written."""
     outputs = []
+    scanned = name_scanned(table)
     named = zip(key.columns, _key_types(table, key), comparable_names(key), _written_names(key))
     for column, kind, name, spelt in named:
-        value = _quoted(column)
+        value = scanned[column]
         outputs.append(f"{comparable(f'{value}.v' if kind.is_carried else value, kind)} AS {name}")
         if has_many_representations(kind):
             outputs.append(f"{value} AS {spelt}")
@@ -175,7 +211,3 @@ def _overlap(table: Table, key: Key, one: DataFile, other: DataFile) -> bool:
         if low is not None and other_high is not None and other_high < low:  # type: ignore[operator]
             return False
     return True
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

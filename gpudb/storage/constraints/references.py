@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.partition_trees import assemble, list_partitions
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.tables import DataFile, ForeignKey, Key, Table, list_added_rows
 from gpudb.errors import SerializationFailure, ShownValues, SqlError
@@ -88,18 +89,28 @@ def check_commit(keys: KeyChecker, base: Catalog, merged: Catalog, changes: Sequ
     changed = {change.oid: change for change in changes}
     for table in merged.tables():
         own = changed.get(table.oid)
-        for foreign in table.foreign_keys:
+        # The partitions of a table have its foreign keys
+        for foreign in table.foreign_keys if table.partitioned_by is None else ():
             referenced = merged.find_relation_by_oid(foreign.table)
             if not isinstance(referenced, Table) or not _has_key(referenced, foreign):
                 raise SerializationFailure("could not serialize access due to concurrent update")
-            if own is not None and referenced is not base.find_relation_by_oid(foreign.table):
-                check_references(keys, table, own.added, foreign, referenced)
-            if foreign.table in changed and table.oid != foreign.table:
-                before = base.find_relation_by_oid(table.oid)
-                known = before.files if isinstance(before, Table) else ()
+            parts = [foreign.table, *(each.oid for each in list_partitions(merged, referenced))]
+            before = base.find_relation_by_oid(table.oid)
+            known = before.files if isinstance(before, Table) and _had_key(before, foreign) else ()
+            if own is not None and any(
+                merged.find_relation_by_oid(oid) is not base.find_relation_by_oid(oid) for oid in parts
+            ):
+                fresh = own.added if known else table.files
+                check_references(keys, table, fresh, foreign, assemble(merged, referenced))
+            if not changed.keys().isdisjoint(parts):
                 added = {file.id for file in own.added} if own is not None else set()
                 joined = [file for file in list_added_rows(table.files, known) if file.id not in added]
-                check_references(keys, table, joined, foreign, referenced)
+                check_references(keys, table, joined, foreign, assemble(merged, referenced))
+
+
+def _had_key(table: Table, foreign: ForeignKey) -> bool:
+    """Returns whether the rows that a table had need no check: a foreign key is not new, or not validated."""
+    return not foreign.validated or any(each.oid == foreign.oid for each in table.foreign_keys)
 
 
 def _has_key(table: Table, foreign: ForeignKey) -> bool:

@@ -14,10 +14,10 @@ from gpudb.catalog.tables import Column
 from gpudb.errors import GpudbError, SqlError
 from gpudb.storage.copy.binary_numeric import parse_numerics
 from gpudb.storage.copy.binary_split import BinaryBlock, Offsets, sliding_windows
-from gpudb.storage.copy.conversion import check_length
+from gpudb.storage.copy.conversion import check_length, is_out_of_form
 from gpudb.storage.copy.errors import RowError
 from gpudb.storage.copy.reader import Block, ParsedRows
-from gpudb.types import SqlType
+from gpudb.types import SqlType, widen
 from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.binary import EPOCH, parse_binary
 from gpudb.values.calendar import POSTGRES_EPOCH_DAYS
@@ -103,6 +103,8 @@ def _convert_column(type_: SqlType, data: bytes, starts: Offsets, lengths: Offse
                 value = value if type_.name == "varchar" else value.rstrip(" ")
             check_representable(type_, value)
         except GpudbError as error:
+            if is_out_of_form(type_, error):
+                return _convert_column(widen(type_), data, starts, lengths)
             raise _ValueError(row, error) from None
         values.append(value)
     return to_arrow_array(type_, values)

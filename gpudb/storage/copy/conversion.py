@@ -17,13 +17,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpudb.errors import GpudbError
-from gpudb.types import SqlType
+from gpudb.errors import NUMERIC_OVERFLOW, GpudbError
+from gpudb.types import SqlType, widen
 from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.calendar import DAY
-from gpudb.values.datetime_columns import get_zone_offsets
+from gpudb.values.datetime_style import DateTimeStyle, get_style, use_style
+from gpudb.values.half_vectors import parse_plain_half_column
 from gpudb.values.text import parse_text
 from gpudb.values.vectors import parse_plain_column
+from gpudb.values.zone_columns import get_zone_offsets
 from gpudb.values.zones import Zone, fixed_offset_zone, parse_session_zone
 
 FIRST_DAY, FIRST_MOMENT = -719_162, -719_162 * DAY
@@ -35,10 +37,13 @@ EXACT_DIGITS = 15
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Context for texts of moments: the session's TimeZone and the transaction's start."""
+    """Context for texts of moments: the session's TimeZone, the transaction's start, and the style of this context,
+    which processes that read texts take over.
+    """
 
     zone: str = "UTC"
     now: dt.datetime | None = None
+    style: DateTimeStyle = field(default_factory=get_style)
 
 
 @dataclass(slots=True)
@@ -56,7 +61,22 @@ def convert_text(type_: SqlType, text: pa.StringArray, clock: Clock) -> Converte
         found = quick(type_, text, clock)
         if found is not None:
             return ConvertedColumn(found)
-    return _convert_each(type_, text, clock)
+    with use_style(clock.style):
+        return _convert_each(type_, text, clock)
+
+
+def convert_any_text(type_: SqlType, text: pa.StringArray, clock: Clock) -> ConvertedColumn:
+    """Converts a column of text to the type's Arrow column, or that of the wide form if numerics have no room in it."""
+    converted = convert_text(type_, text, clock)
+    if any(is_out_of_form(type_, error) for _, error in converted.errors):
+        return convert_text(widen(type_), text, clock)
+    return converted
+
+
+def is_out_of_form(type_: SqlType, error: GpudbError) -> bool:
+    """Whether an error is about a numeric that has no room in 128 bits, and has in the wide form."""
+    is_numeric = type_.name.lstrip("_") == "numeric" and not type_.wide and type_.domain is None
+    return is_numeric and error.sqlstate == "22003" and error.message == NUMERIC_OVERFLOW
 
 
 def _convert_each(type_: SqlType, text: pa.StringArray, clock: Clock) -> ConvertedColumn:
@@ -183,6 +203,8 @@ def build_decimals(type_: SqlType, unscaled: npt.NDArray[np.generic], valid: pa.
 
 
 def _parse_numerics(type_: SqlType, text: pa.StringArray, clock: Clock) -> pa.Array | None:
+    if type_.wide:
+        return None
     if type_.is_carried:
         return _parse_carried(type_, text)
     if type_.numeric_digits[0] <= EXACT_DIGITS:
@@ -365,6 +387,7 @@ _VECTORISED: dict[str, VectorisedConversion] = {
     "bytea": _parse_byteas,
     "uuid": _parse_uuids,
     "vector": lambda type_, text, _: parse_plain_column(type_, text),
+    "halfvec": lambda type_, text, _: parse_plain_half_column(type_, text),
     "date": _parse_dates,
     "time": _parse_times,
     "timestamp": _parse_timestamps,

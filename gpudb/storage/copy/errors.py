@@ -30,6 +30,10 @@ class RowError(Exception):
         self.value = value
         self.binary = binary
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Returns what a process sends of it."""
+        return RowError, (self.error, self.line, self.raw, self.column, self.value, self.binary)
+
     def with_context(self, source: str, lines_before: int, unit: str = "line") -> GpudbError:
         """Returns the error with its context; `source` is `COPY t` or a file's name, `unit` is what `line` counts."""
         where = f"{source}, {unit} {lines_before + self.line}"

@@ -26,6 +26,8 @@ from gpudb.types import SqlType
 
 _NEWLINE, _RETURN, _BACKSLASH, _DOT = b"\n\r\\."
 _TEXT = frozenset({"text", "varchar", "bpchar"})
+_MARK = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8."""
 _BLOCK_LIMIT = 1 << 31
 _QUOTED_LINE = 1 << 16
 """Maximum length of a last line that is searched for an unterminated quote."""
@@ -41,7 +43,7 @@ class FastReader:
 
     def __init__(self, types: Sequence[SqlType], options: CopyOptions, as_text: frozenset[int] = frozenset()) -> None:
         self._types = tuple(types)
-        self._options = options
+        self._options, self._as_text = options, as_text
         self._csv = options.format == "csv"
         self._quote = options.quote.encode()
         self._escape = options.escape.encode()
@@ -62,6 +64,10 @@ class FastReader:
             for number, type_ in enumerate(types)
             if number not in as_text and (held := native_type(type_)) is not None
         }
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Options of pyarrow that were pickled call a handler of wrong rows that is None
+        return FastReader, (self._types, self._options, self._as_text)
 
     # ---- splitting
 
@@ -115,6 +121,8 @@ class FastReader:
     ) -> list[pa.Array]:
         if len(data) >= _BLOCK_LIMIT - 1:
             raise pa.ArrowInvalid("too long a block")
+        if data.startswith(_MARK):
+            data = _MARK + data  # pyarrow drops one; for PostgreSQL it is a character of the first field
         table = pyarrow.csv.read_csv(
             pa.BufferReader(data),
             read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=self._names),

@@ -21,13 +21,12 @@ from gpudb.storage.copy.errors import RowError
 from gpudb.storage.copy.pipeline import Pipeline, Stopped, shared_pool
 from gpudb.storage.copy.reader import Block, ParsedRows
 from gpudb.storage.row_errors import null_violation
+from gpudb.storage.row_processes import SMALL_BLOCK
 
 Write = Callable[[Iterable[pa.RecordBatch]], int]
 """Stores batches of the table's columns and returns the number of rows; leaves nothing after an error."""
 
 _MAX_NOTES = 1000
-_SMALL_BLOCK = 1 << 17
-"""Bytes of a block below which it takes less time to read than to hand over."""
 
 
 class BlockSplitter(Protocol):
@@ -255,7 +254,7 @@ class CopyIngest:
 
     def _read_alone(self, outcome: _ReadBlock) -> _ReadBlock:
         """Reads the only block, a large one by a thread of the pool: so many at once do not compete either."""
-        if len(outcome.block.data) < _SMALL_BLOCK:
+        if len(outcome.block.data) < SMALL_BLOCK:
             return self._read(outcome)
         return shared_pool().submit(0, lambda: self._read(outcome)).result()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Literal
 
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
@@ -70,8 +71,12 @@ class OptionError(Exception):
         self.location = location
 
 
-def validate_options(raw_options: Sequence[RawOption], *, reading: bool, encoding: str = "UTF8") -> CopyOptions:
+def validate_options(
+    raw_options: Sequence[RawOption], *, reading: bool, encoding: str = "UTF8", file: str = ""
+) -> CopyOptions:
     """Validates the options of COPY FROM (`reading`) or COPY TO; `encoding` is the session's.
+
+    The name of a `file` decides the format if no option does: one that PostgreSQL lacks.
 
     Raises OptionError with 42601, 22023 or 0A000 for one option, and these errors themselves for a combination.
     """
@@ -82,7 +87,7 @@ def validate_options(raw_options: Sequence[RawOption], *, reading: bool, encodin
             if option.name in seen:
                 raise OptionError(_syntax_error("conflicting or redundant options"), option.location)
             seen.add(option.name)
-    form = _format(known)
+    form = _format(known, file)
     if "freeze" in known:
         _boolean_value(known["freeze"])  # every row is written frozen
     texts = {
@@ -119,6 +124,14 @@ def validate_options(raw_options: Sequence[RawOption], *, reading: bool, encodin
     return options
 
 
+NAMED_FORMATS: dict[str, Literal["arrow", "parquet"]] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
 _COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "brotli", "none")
 
 
@@ -198,10 +211,11 @@ def _parse_switch(option: RawOption) -> bool | None:
 
 
 def _format(
-    known: Mapping[str, RawOption],
+    known: Mapping[str, RawOption], file: str
 ) -> Literal["text", "csv", "binary", "arrow", "parquet", "json", "memory"]:
     if "format" not in known:
-        return "text"
+        # Not JSON: texts of one column that is JSON already are written to such names.
+        return NAMED_FORMATS.get(PurePath(file).suffix.lower(), "text")
     word = _text_value(known["format"])
     match word:
         case "text" | "csv" | "binary" | "arrow" | "parquet" | "json" | "memory":

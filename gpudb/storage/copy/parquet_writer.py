@@ -62,7 +62,7 @@ class ParquetWriter:
         return pq.ParquetWriter(pa.PythonFile(sink, mode="w"), schema, compression=self._compression)
 
     def _convert(self, type_: SqlType, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        if type_.name == "numeric" and type_.is_carried:
+        if type_.name == "numeric" and type_.is_carried and not type_.wide:
             return pa.chunked_array([pc.struct_field(each, [0]) for each in column.chunks], column.type.field(0).type)
         if type_.name == "uuid":
             return pa.chunked_array([each.cast(pa.uuid()) for each in _uuid_bytes(column)], pa.uuid())

@@ -17,6 +17,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -68,12 +69,10 @@ class AgedPool:
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                result = task()
+                future.set_result(task())
             except BaseException as error:
                 future.set_exception(error)
-            else:
-                future.set_result(result)
-            del future, task  # they refer to a block
+            del future, task  # they refer to a block and its rows, for which a waiting thread has no use
 
 
 @cache
@@ -139,8 +138,8 @@ class Pipeline(Generic[T]):
 def map_in_order(tasks: Iterable[Callable[[], T]], ahead: int = WORKERS) -> Generator[T]:
     """Yields the tasks' results in order; up to `ahead` of them are computed while an earlier one is consumed.
 
-    The first runs immediately in the caller's thread, so that a single task has no overhead. A task's exception is
-    raised in its place.
+    The first runs immediately in the caller's thread, so that a single task has no overhead; others see the caller's
+    context variables. A task's exception is raised in its place.
     """
     remaining = iter(tasks)
     first = next(remaining, None)
@@ -150,7 +149,7 @@ def map_in_order(tasks: Iterable[Callable[[], T]], ahead: int = WORKERS) -> Gene
     waiting: deque[Future[T]] = deque()
     try:
         for task in remaining:
-            waiting.append(_shared_pool().submit(task))
+            waiting.append(_shared_pool().submit(copy_context().run, task))
             if len(waiting) > ahead:
                 yield waiting.popleft().result()
         while waiting:

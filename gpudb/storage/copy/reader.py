@@ -7,7 +7,7 @@ exact   rows and fields one by one; only this way knows lines, and so locates ev
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from gpudb.catalog.tables import Column
 from gpudb.errors import GpudbError, SqlError
 from gpudb.storage.copy.byte_probes import ByteProbes, count_byte
-from gpudb.storage.copy.conversion import Clock, convert_text
+from gpudb.storage.copy.conversion import Clock, convert_any_text
 from gpudb.storage.copy.errors import RowError, bad_format_error
 from gpudb.storage.copy.exact_reader import DEFAULT, Field, FieldSplitter, Line, Scanner
 from gpudb.storage.copy.fast_reader import FastReader, finish_text
@@ -32,6 +32,15 @@ class Block:
     data: bytes
     eol: bytes | None
     first: bool = False
+
+    @property
+    def size(self) -> int:
+        """The bytes of the rows."""
+        return len(self.data)
+
+    def detach(self) -> Block:
+        """Returns it as a call has it, whose data are sent beside it."""
+        return replace(self, data=b"")
 
 
 @dataclass(slots=True)
@@ -153,7 +162,7 @@ class RowReader:
             if not self._fast_reader.is_final(number, column):
                 made = finish_text(type_, column) if number not in self._as_text else None
                 if made is None:
-                    converted = convert_text(type_, self._apply_force(number, column), self._clock)
+                    converted = convert_any_text(type_, self._apply_force(number, column), self._clock)
                     if converted.errors:
                         return None
                     made = converted.values
@@ -237,7 +246,7 @@ class RowReader:
                 if marked.any():
                     defaulted[number] = pa.array(marked)
                     values = [None if value is DEFAULT else value for value in values]
-            converted = convert_text(type_, pa.array(values, pa.string()), self._clock)
+            converted = convert_any_text(type_, pa.array(values, pa.string()), self._clock)
             columns.append(converted.values)
             for row, error in converted.errors:
                 wrong.setdefault(row, (number, error))

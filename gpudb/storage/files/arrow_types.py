@@ -10,7 +10,7 @@ from gpudb.storage.files.types import find_common_type, find_type
 from gpudb.types import SqlType
 from gpudb.types.facts import EXACT_NUMBERS, FLOATS, INTEGERS
 
-_NANOSECONDS = "TIMESTAMP_NS"
+_NANOSECONDS = {False: "TIMESTAMP_NS", True: "TIMESTAMPTZ_NS"}
 _SAME = frozenset({"bool", "bytea", "date", "timestamptz", "timestamp", "text", "varchar"})
 
 
@@ -34,7 +34,7 @@ def _is_number(type: SqlType) -> bool:
 
 def _is_read(arrow: pa.DataType, held: str) -> bool:
     if pa.types.is_timestamp(arrow) and arrow.unit == "ns":
-        return bool(arrow.tz is None and held == _NANOSECONDS)
+        return held == _NANOSECONDS[arrow.tz is not None]
     if pa.types.is_dictionary(arrow):
         return _is_text(arrow.value_type)
     return bool(
@@ -79,10 +79,11 @@ def convert(array: pa.ChunkedArray, type: SqlType) -> pa.ChunkedArray:
 
 def _round_nanoseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
     """Rounds to microseconds, halves up."""
+    rounded_type = pa.timestamp("us", array.type.tz and "UTC")
     found = []
     for chunk in array.chunks:
         valid = pc.is_valid(chunk) if chunk.null_count else None
         values = np.floor_divide(pc.fill_null(chunk.cast(pa.int64()), 0).to_numpy(zero_copy_only=False) + 500, 1000)
-        rounded = pa.array(values, pa.timestamp("us"))
+        rounded = pa.array(values, rounded_type)
         found.append(rounded if valid is None else pc.if_else(valid, rounded, None))
-    return pa.chunked_array(found, pa.timestamp("us"))
+    return pa.chunked_array(found, rounded_type)

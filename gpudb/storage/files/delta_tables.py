@@ -40,7 +40,7 @@ def open_delta(place: Place, options: Mapping[str, object]) -> tuple[Sequence[tu
         from deltalake.exceptions import DeltaError, TableNotFoundError
     except ImportError:
         message = "reading Delta tables needs the package deltalake"
-        raise FeatureNotSupported(message, hint="Install gpudb[delta].") from None
+        raise FeatureNotSupported(message, hint="Install gpudb-sql[delta].") from None
     try:
         table = DeltaTable(place.root, version=_read_version(options), storage_options=_make_options(place))
         return _read(place, table)

@@ -45,17 +45,19 @@ def read_options(given: Mapping[str, object], format: FileFormat, path: str) -> 
 
 
 def _read_csv_options(given: Mapping[str, object], path: str) -> dict[str, object]:
-    """Returns the options of csv: those of COPY, but that a header is the default, and tabs for files of tabs."""
+    """Returns the options of csv: those of COPY. The delimiter and the header are missing if nothing tells them."""
     quote = _read_character(given, "quote", _DEFAULT_QUOTE)
-    tabbed = ".tsv" in path.lower().rpartition("/")[2]
     null = given.get("null", "")
-    return {
-        "delimiter": _read_character(given, "delimiter", "\t" if tabbed else ","),
+    options: dict[str, object] = {
         "quote": quote,
         "escape": _read_character(given, "escape", quote),
         "null": "" if null is None else str(null),
-        "header": _read_boolean(given, "header", default=True),
     }
+    if "delimiter" in given or ".tsv" in path.lower().rpartition("/")[2]:
+        options["delimiter"] = _read_character(given, "delimiter", "\t")
+    if "header" in given:
+        options["header"] = _read_boolean(given, "header", default=True)
+    return options
 
 
 def _read_boolean(given: Mapping[str, object], name: str, *, default: bool) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -19,14 +17,15 @@ from gpudb.duckdb.literals import quote_literal
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.lru import LruCache
 from gpudb.storage.files.arrow_source import open_arrow_file
-from gpudb.storage.files.discovery import FindStore, discover_files, list_folder_values
+from gpudb.storage.files.csv_sniffer import CSV_TYPES, read_row, sniff
+from gpudb.storage.files.discovery import FindStore, FoundFiles, discover_files, list_folder_values
 from gpudb.storage.files.options import ScanOptions, read_options
 from gpudb.storage.files.reader_sql import get_reader_path, quote_path, render_csv_options
-from gpudb.storage.files.types import find_common_type, find_type
+from gpudb.storage.files.types import UNTYPED, find_common_type, find_type
 from gpudb.storage.load.files import convert_errors, damaged_file_error
 from gpudb.storage.object_stores.addresses import read_address
 from gpudb.storage.object_stores.duckdb_files import PROTOCOL, find_store_failure, get_store, show_addresses
-from gpudb.types import DATE, INT8, TEXT, SqlType
+from gpudb.types import DATE, INT8, MAX_DIGITS, TEXT, SqlType
 
 FILENAME = "filename"
 """The column of the path of each row's file."""
@@ -34,16 +33,14 @@ FILENAME = "filename"
 _HEADER_BYTES = 1 << 20
 _REQUESTS = 16
 """Requests to an object storage at a time."""
-_CSV_TYPES = (
-    "dateformat = '%Y-%m-%d', auto_type_candidates = ['BOOLEAN', 'BIGINT', 'DOUBLE', 'DATE', 'TIME', 'TIMESTAMP',"
-    " 'TIMESTAMPTZ', 'VARCHAR']"
-)
+_READING = f"dateformat = '%Y-%m-%d', auto_type_candidates = {CSV_TYPES}"
 _NO_FOLDERS = "hive_partitioning = false"
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _Held = tuple[tuple[str, str], ...]
 """Names of a file's columns with the DuckDB types in which a reader gives them."""
 _known: LruCache[tuple[FileStamp, tuple[tuple[str, object], ...]], _Held] = LruCache(4096)
+_sniffed: LruCache[tuple[FileStamp, tuple[tuple[str, object], ...]], dict[str, object]] = LruCache(4096)
 _lock = threading.Lock()
 _connection: list[duckdb.DuckDBPyConnection] = []
 
@@ -56,9 +53,7 @@ def open_file_table(request: FileRequest, find_store: FindStore | None = None) -
     """
     found = discover_files(request.patterns, request.format, find_store)
     options = read_options(request.options, found.format, found.stamps[0].path)
-    reader = dict(options.csv)
-    if found.compression is not None:
-        reader["compression"] = found.compression
+    reader = _find_reader(found, options)
     held = _list_columns(found.stamps, found.format, reader)
     columns = _merge_columns(found.stamps, held, options)
     if request.declared is not None:
@@ -78,6 +73,19 @@ def open_file_table(request: FileRequest, find_store: FindStore | None = None) -
         reader,
         options.by_name,
     )
+
+
+def find_csv_options(request: FileRequest) -> Mapping[str, object]:
+    """Returns how csv files are read: the options that a statement gives, and what the first file tells of itself."""
+    found = discover_files(request.patterns, "csv")
+    return _find_reader(found, read_options(request.options, "csv", found.stamps[0].path))
+
+
+def _find_reader(found: FoundFiles, options: ScanOptions) -> dict[str, object]:
+    reader = dict(options.csv)
+    if found.compression is not None:
+        reader["compression"] = found.compression
+    return _complete(found.stamps[0], reader) if found.format == "csv" else reader
 
 
 def _list_columns(stamps: Sequence[FileStamp], format: FileFormat, reader: Mapping[str, object]) -> list[_Held]:
@@ -105,7 +113,7 @@ def _read_parquet(stamps: Sequence[FileStamp], _: Mapping[str, object]) -> list[
 def _read_footers(stamps: Sequence[FileStamp]) -> list[_Held]:
     names = {get_reader_path(stamp): stamp for stamp in stamps}
     paths = ", ".join(quote_path(stamp) for stamp in stamps)
-    text = f"SELECT file_name, name, num_children, duckdb_type FROM parquet_schema([{paths}])"
+    text = f"SELECT file_name, name, num_children, duckdb_type, precision, scale FROM parquet_schema([{paths}])"
     try:
         rows = _run(text)
     except duckdb.Error as error:
@@ -119,7 +127,7 @@ def _read_footers(stamps: Sequence[FileStamp]) -> list[_Held]:
         raise
     found: dict[str, list[tuple[str, str]]] = {name: [] for name in names}
     inside: dict[str, int] = {}
-    for path, name, children, held in rows:
+    for path, name, children, held, precision, scale in rows:
         if path not in inside:  # the root
             inside[path] = 0
             continue
@@ -128,6 +136,9 @@ def _read_footers(stamps: Sequence[FileStamp]) -> list[_Held]:
         else:
             found[path].append((name, held or "UNKNOWN"))
             inside[path] = children or 0
+        if precision is not None and precision > MAX_DIGITS:
+            # DuckDB would read doubles
+            found[path][-1] = (found[path][-1][0], f"DECIMAL({precision},{scale})")
     return [tuple(each) for each in found.values()]
 
 
@@ -138,7 +149,7 @@ def _read_csv(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> list
         options = render_csv_options(reader)
         if not stamp.size:
             raise damaged_file_error(stamp.path, "an empty csv file has no columns")
-        reading = f"{options}, {_CSV_TYPES}, {_NO_FOLDERS}, null_padding = true"
+        reading = f"{options}, {_READING}, {_NO_FOLDERS}, null_padding = true"
         text = f"SELECT * FROM read_csv({quote_path(stamp)}, {reading})"
         held = [each for _, each in _describe(text, stamp)]
         if names is None:
@@ -149,17 +160,29 @@ def _read_csv(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> list
     return found
 
 
+def _complete(stamp: FileStamp, reader: Mapping[str, object]) -> dict[str, object]:
+    """Returns the options of csv files, with what the first one tells of itself."""
+    given = tuple(sorted(reader.items()))
+    if (known := _sniffed.get((stamp, given))) is None:
+        known = sniff(quote_path(stamp), reader, _run, lambda: _read_start(stamp, reader))
+        _sniffed.put((stamp, given), known)
+    return dict(known)
+
+
+def _read_start(stamp: FileStamp, reader: Mapping[str, object]) -> str:
+    """Returns the first characters of a csv file."""
+    compression = reader.get("compression")
+    with convert_errors(stamp.path), _open_file(stamp) as raw:
+        source = raw if compression is None else pa.CompressedInputStream(raw, compression)
+        start: str = source.read(_HEADER_BYTES).decode("utf-8-sig", errors="replace")
+        return start
+
+
 def _read_header(stamp: FileStamp, reader: Mapping[str, object]) -> list[str] | None:
     """Returns the names in the header of a csv file; None without one."""
     if not reader["header"]:
         return None
-    compression = reader.get("compression")
-    with convert_errors(stamp.path), _open_file(stamp) as raw:
-        source = raw if compression is None else pa.CompressedInputStream(raw, compression)
-        start = source.read(_HEADER_BYTES).decode("utf-8-sig", errors="replace")
-    text = io.StringIO(start, newline="")
-    rows = csv.reader(text, delimiter=str(reader["delimiter"]), quotechar=str(reader["quote"]))
-    names = next(rows, [])
+    names = read_row(_read_start(stamp, reader), reader)
     names = [name or f"column{number}" for number, name in enumerate(names, 1)]
     taken = {name for name in names if names.count(name) > 1}
     if taken:
@@ -169,8 +192,26 @@ def _read_header(stamp: FileStamp, reader: Mapping[str, object]) -> list[str] | 
 
 def _read_json(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> list[_Held]:
     packed = f", compression = {quote_literal(str(reader['compression']))}" if "compression" in reader else ""
-    texts = [f"SELECT * FROM read_json({quote_path(stamp)}{packed}, {_NO_FOLDERS})" for stamp in stamps]
-    return [tuple(_describe(text, stamp)) for text, stamp in zip(texts, stamps, strict=True)]
+    found = []
+    for stamp in stamps:
+        held = _describe(f"SELECT * FROM read_json({quote_path(stamp)}{packed}, {_NO_FOLDERS})", stamp)
+        found.append(_restore_keys(held, f"read_json_objects({quote_path(stamp)}{packed})"))
+    return found
+
+
+def _restore_keys(held: _Held, objects: str) -> _Held:
+    """Returns JSON's columns under their keys: DuckDB numbers one that differs from an earlier one in case alone."""
+    taken: set[str] = set()
+    keys: set[str] | None = None
+    result = []
+    for name, kind in held:
+        stem = re.sub(r"_[0-9]+$", "", name)
+        if stem != name and stem.lower() in taken:
+            keys = keys or {row[0] for row in _run(f"SELECT DISTINCT unnest(json_keys(json)) FROM {objects}")}
+            name = name if name in keys else stem
+        taken.add(name.lower())
+        result.append((name, kind))
+    return tuple(result)
 
 
 def _read_arrow(stamps: Sequence[FileStamp], _: Mapping[str, object]) -> list[_Held]:
@@ -186,8 +227,13 @@ def describe_arrow(schema: pa.Schema, source: str) -> _Held:
     with _lock:
         connection = _open()
     with connection.cursor() as cursor:
-        cursor.register("schema", schema.empty_table())
-        return tuple((row[0], row[1]) for row in cursor.execute("DESCRIBE schema").fetchall())
+        try:
+            cursor.register("schema", schema.empty_table())
+            return tuple((row[0], row[1]) for row in cursor.execute("DESCRIBE schema").fetchall())
+        except duckdb.Error:
+            if len(schema) == 1:
+                return ((schema.names[0], str(schema.types[0])),)  # not even DuckDB has such a type
+    return tuple(described for field in schema for described in describe_arrow(pa.schema([field]), source))
 
 
 def check_distinct(names: Sequence[str], source: str) -> None:
@@ -222,9 +268,9 @@ _READERS: dict[FileFormat, Callable[[Sequence[FileStamp], Mapping[str, object]],
 }
 
 
-def _describe(text: str, stamp: FileStamp) -> list[tuple[str, str]]:
+def _describe(text: str, stamp: FileStamp) -> _Held:
     try:
-        return [(row[0], row[1]) for row in _run(f"DESCRIBE {text}")]
+        return tuple((row[0], row[1]) for row in _run(f"DESCRIBE {text}"))
     except duckdb.Error as error:
         if (failure := find_store_failure(str(error))) is not None:
             raise failure from None
@@ -275,6 +321,8 @@ def _merge_columns(stamps: Sequence[FileStamp], held: Sequence[_Held], options: 
     columns = []
     for name in dict.fromkeys(name for each in held for name, _ in each):
         having = [each for each in distinct if name in kinds[each]]
+        # a column without a value takes the type that it has elsewhere
+        having = [each for each in having if (name, UNTYPED) not in each] or having
         common = find_common_type([kinds[each][name] for each in having])
         if common is None:
             shown = " and ".join(sorted({str(kinds[each][name]) for each in having}))

@@ -8,7 +8,7 @@ from gpudb.sql.parse.file_names import get_format
 from gpudb.storage.files.discovery import FindStore
 from gpudb.storage.files.lake_places import Place, detect_format, open_place
 from gpudb.storage.files.lake_tables import open_lake_table
-from gpudb.storage.files.schema import open_file_table
+from gpudb.storage.files.schema import check_distinct, open_file_table
 from gpudb.storage.object_stores.addresses import has_pattern
 
 
@@ -18,7 +18,9 @@ def open_table(request: FileRequest, find_store: FindStore | None = None) -> Fil
     Without a format a name that has no suffix of files may be such a folder.
     """
     if (lake := _find_lake(request, find_store)) is not None:
-        return open_lake_table(request, *lake)
+        table = open_lake_table(request, *lake)
+        check_distinct([column.name for column in table.columns], request.patterns[0])
+        return table
     return open_file_table(request, find_store)
 
 

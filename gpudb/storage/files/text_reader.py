@@ -20,6 +20,7 @@ from gpudb.types import FLOAT8, SqlType
 _LEAST_TIMESTAMP, _DAY = len("2024-01-01 10:00"), len("2024-01-01")
 _CSV_TYPES = frozenset("bool int2 int4 int8 float4 float8 numeric text varchar date timestamp timestamptz".split())
 _JSON_TYPES = frozenset("bool int8 float8 text varchar numeric".split())
+_MARK = b"\xef\xbb\xbf"
 _NEWLINE, _RETURN = 10, 13
 _NEGATIVE_ZERO = re.compile(rb"-0[^0-9.eE]")
 
@@ -42,6 +43,8 @@ def read_csv_block(
 ) -> pa.Table:
     """Reads columns of csv without a header, whose columns have these `names`; NotReadAlike."""
     _check_form(data, str(options["delimiter"]), str(options["quote"]))
+    if data[: len(_MARK)].to_pybytes() == _MARK:
+        raise NotReadAlike("a byte order mark that is not at the file's start")  # Arrow would drop it
     if data.size and data[data.size - 1 :].to_pybytes() != b"\n":
         data = pa.py_buffer(data.to_pybytes() + b"\n")  # at the end of a file Arrow takes an empty field for a text
     types = {name: pa.string() if type.name.startswith("timestamp") else type.arrow for name, type in wanted.items()}

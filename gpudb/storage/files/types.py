@@ -17,6 +17,7 @@ from gpudb.types import (
     INT8,
     INTERVAL,
     JSON,
+    MAX_DIGITS,
     TEXT,
     TIME,
     TIMESTAMP,
@@ -51,11 +52,15 @@ _TYPES: dict[str, SqlType] = {
     "TIMESTAMP_MS": TIMESTAMP,
     "TIMESTAMP_NS": TIMESTAMP,
     "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
+    "TIMESTAMPTZ_NS": TIMESTAMPTZ,
     "INTERVAL": INTERVAL,
     "UUID": UUID,
     "JSON": JSON,
 }
 _DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+UNTYPED = '"NULL"'
+"""The type of a column that has NULL in all rows of a file."""
+_FINE = {"TIMESTAMP_NS": TIMESTAMP, "TIMESTAMPTZ_NS": TIMESTAMPTZ}
 _WIDER: tuple[tuple[SqlType, ...], ...] = ((INT2, INT4, INT8), (FLOAT4, FLOAT8))
 
 
@@ -66,7 +71,7 @@ def find_type(held: str, column: str) -> SqlType:
     """
     if (known := _TYPES.get(held)) is not None:
         return known
-    if (digits := _DECIMAL.fullmatch(held)) is not None:
+    if (digits := _DECIMAL.fullmatch(held)) is not None and int(digits[1]) <= MAX_DIGITS:
         return numeric(int(digits[1]), int(digits[2]))
     if held.startswith("ENUM("):
         return TEXT
@@ -85,19 +90,20 @@ def _list_element(held: str) -> str | None:
 
 def render_value(expression: str, held: str, type: SqlType) -> str:
     """Returns DuckDB SQL that converts a value of a reader's type, or of `SqlType.arrow` (''), to `SqlType.duckdb`."""
-    if held == "TIMESTAMP_NS" and type == TIMESTAMP:
-        return _round_nanoseconds(expression)
-    if held == "TIMESTAMP_NS[]":
-        return f"list_transform({expression}, lambda e: {_round_nanoseconds('e')})"
+    kind = held.removesuffix("[]")
+    if kind in _FINE and type == (_FINE[kind].array if held != kind else _FINE[kind]):
+        if held == kind:
+            return _round_nanoseconds(expression, _FINE[kind])
+        return f"list_transform({expression}, lambda e: {_round_nanoseconds('e', _FINE[kind])})"
     if type == JSON and held not in ("", "JSON"):
         return f"CAST(to_json({expression}) AS {JSON.duckdb})"
     return expression if held == type.duckdb else f"CAST({expression} AS {type.duckdb})"
 
 
-def _round_nanoseconds(expression: str) -> str:
+def _round_nanoseconds(expression: str, type: SqlType) -> str:
     # `//` rounds towards zero, and times before 1970 are negative
-    nanoseconds = f"epoch_ns({expression}) + 500"
-    return f"make_timestamp(({nanoseconds} - (({nanoseconds}) % 1000 + 1000) % 1000) // 1000)"
+    nanoseconds = f"epoch_ns(CAST({expression} AS TIMESTAMP_NS)) + 500"
+    return f"make_{type.name}(({nanoseconds} - (({nanoseconds}) % 1000 + 1000) % 1000) // 1000)"
 
 
 def find_common_type(types: Sequence[SqlType]) -> SqlType | None:

@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,12 +18,12 @@ from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError, InternalError
 from gpudb.storage.iceberg.buckets import split_by_bucket
 from gpudb.storage.iceberg.column_layout import stored_schema, to_stored
-from gpudb.storage.iceberg.file_writer import FileWriter, disk_errors
+from gpudb.storage.iceberg.file_writer import FILE_BYTES, FileWriter, disk_errors
+from gpudb.storage.iceberg.process_files import ProcessFiles
 from gpudb.storage.row_errors import null_violation
+from gpudb.storage.row_processes import IN_SERVER, RowProcesses
 from gpudb.types.facts import INTEGERS
 
-FILE_BYTES = 128 << 20
-"""A file is closed once it has this many bytes."""
 GROUP_ROWS = 1 << 20
 GROUP_BYTES = 64 << 20
 """A row group ends at GROUP_ROWS rows or GROUP_BYTES of Arrow memory, whichever comes first."""
@@ -43,8 +44,11 @@ def _encoders() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, os.cpu_count() or 1), "gpudb-encoder")
 
 
-def _encode(files: FileWriter, group: pa.Table) -> None:
-    """Writes a row group, a large one by a thread of the encoders unless the interpreter ends."""
+def _encode(files: FileWriter | ProcessFiles, group: pa.Table) -> None:
+    """Writes a row group, a large one by a thread of the encoders unless the interpreter ends, or by a process."""
+    if isinstance(files, ProcessFiles):
+        files.submit(group)
+        return
     encoding = None
     if group.num_rows >= FEW_ROWS:
         with contextlib.suppress(RuntimeError):
@@ -58,9 +62,10 @@ def _encode(files: FileWriter, group: pa.Table) -> None:
 class _BucketRows:
     """Rows of one bucket, or of a table without buckets, that wait for their row group."""
 
-    def __init__(self, bucket: int | None, files: FileWriter) -> None:
+    def __init__(self, bucket: int | None) -> None:
         self.bucket = bucket
-        self.files = files
+        self.files: FileWriter | ProcessFiles | None = None
+        """Those of its row groups, from the first one on."""
         self.extra_files: FileWriter | None = None
         self.batches: list[pa.RecordBatch] = []
         self.rows = 0
@@ -84,16 +89,30 @@ class _BucketRows:
         return made
 
     def finish(self) -> list[DataFile]:
-        """Writes the waiting rows and closes the last file; returns all files."""
-        if self.batches:
-            _encode(self.files, self.take_group())
-        return self.files.finish() + ([] if self.extra_files is None else self.extra_files.finish())
+        """Closes the last file; returns all files."""
+        return [file for files in (self.files, self.extra_files) if files is not None for file in files.finish()]
 
     def abort(self) -> None:
         """Removes every file that was begun."""
-        self.files.abort()
-        if self.extra_files is not None:
-            self.extra_files.abort()
+        for files in (self.files, self.extra_files):
+            if files is not None:
+                files.abort()
+
+
+def convert_rows(table: Table, schema: pa.Schema, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Returns a batch of exactly a table's columns, in order, in the stored form of `schema` (`stored_schema`).
+
+    Raises 23502 for a NULL in a NOT NULL column.
+    """
+    if batch.num_columns != len(table.columns):
+        raise InternalError(f"{batch.num_columns} columns reached table {table.name} of {len(table.columns)}")
+    arrays = []
+    for column, array, stored in zip(table.columns, batch.columns, schema):
+        array = to_stored(array, column.type, stored.type)
+        if column.not_null and array.null_count:
+            raise null_violation(table, column, batch, array)
+        arrays.append(array)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 class DataWriter:
@@ -103,10 +122,10 @@ class DataWriter:
 
     With `durable`, files are synced when `finish` returns; the caller syncs the directory. `ascending` is true if the
     rows came in the order of a single-column primary key, without duplicates. A thread of the shared encoders encodes
-    each full row group while the next one is collected.
+    each full row group while the next one is collected; `processes` encode many rows of those that they have read.
     """
 
-    def __init__(self, directory: Path, table: Table, *, durable: bool) -> None:
+    def __init__(self, directory: Path, table: Table, *, durable: bool, processes: RowProcesses = IN_SERVER) -> None:
         self._table = table
         self._columns = table.columns
         self._keys = [i for i, column in enumerate(table.columns) if column.name in table.primary_key]
@@ -115,7 +134,8 @@ class DataWriter:
         self._hashed = None if hashed is None else (table.columns.index(hashed), hashed.type)
         self._directory, self._durable = directory, durable
         self._waiting: dict[int | None, _BucketRows] = {}
-        self._encoding: Future[None] | None = None
+        self._processes, self._are_shared = processes, False
+        self._encoding: Future[Any] | None = None
         self._encoded: _BucketRows | None = None
         self.rows = 0
         self.ascending = len(self._keys) == 1
@@ -123,20 +143,16 @@ class DataWriter:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Adds a batch of exactly the table's columns, in order; raises 23502 for a NULL in a NOT NULL column."""
-        if batch.num_columns != len(self._columns):
-            message = f"{batch.num_columns} columns reached table {self._table.name} of {len(self._columns)}"
-            raise InternalError(message)
-        arrays = []
-        for column, array, stored in zip(self._columns, batch.columns, self._schema):
-            array = to_stored(array, column.type, stored.type)
-            if column.not_null and array.null_count:
-                raise null_violation(self._table, column, batch, array)
-            arrays.append(array)
+        self._are_shared = self._are_shared or self._processes.hold(batch)
+        self.add_stored(convert_rows(self._table, self._schema, batch))
+
+    def add_stored(self, batch: pa.RecordBatch) -> None:
+        """Adds a batch that `convert_rows` has made."""
         if not batch.num_rows:
             return
         if self.ascending:
-            self._compare_keys(arrays[self._keys[0]])
-        stored_batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+            self._compare_keys(batch.column(self._keys[0]))
+        stored_batch = batch
         size = stored_batch.nbytes
         # A huge batch is split, so that a row group stays within its limits.
         step = max(1, min(batch.num_rows, GROUP_ROWS, GROUP_BYTES * batch.num_rows // max(size, 1)))
@@ -144,7 +160,7 @@ class DataWriter:
             for bucket, part in self._split(stored_batch.slice(start, step)):
                 bucket_rows = self._waiting.get(bucket)
                 if bucket_rows is None:
-                    bucket_rows = self._waiting[bucket] = _BucketRows(bucket, self._open_files(bucket))
+                    bucket_rows = self._waiting[bucket] = _BucketRows(bucket)
                 bucket_rows.add(part, size * part.num_rows // batch.num_rows)
                 if bucket_rows.is_full:
                     self._submit(bucket_rows)
@@ -158,6 +174,19 @@ class DataWriter:
     def _open_files(self, bucket: int | None) -> FileWriter:
         durable = self._durable
         return FileWriter(self._directory, self._table, self._schema, FILE_BYTES, durable=durable, bucket=bucket)
+
+    def _choose_files(self, bucket_rows: _BucketRows) -> FileWriter | ProcessFiles:
+        """Returns what writes the row groups of a bucket, which is chosen when the first one is written."""
+        if bucket_rows.files is None:
+            is_apart = self._are_shared and bucket_rows.rows >= FEW_ROWS
+            bucket_rows.files = (
+                ProcessFiles(
+                    self._directory, self._table, self._processes, durable=self._durable, bucket=bucket_rows.bucket
+                )
+                if is_apart
+                else self._open_files(bucket_rows.bucket)
+            )
+        return bucket_rows.files
 
     def _split(self, batch: pa.RecordBatch) -> Iterable[tuple[int | None, pa.RecordBatch]]:
         return [(None, batch)] if self._hashed is None else split_by_bucket(batch, *self._hashed)
@@ -179,6 +208,9 @@ class DataWriter:
             lanes = sorted(
                 self._waiting.values(), key=lambda bucket_rows: -2 if bucket_rows.bucket is None else bucket_rows.bucket
             )
+            for bucket_rows in lanes:
+                if bucket_rows.batches:
+                    _encode(self._choose_files(bucket_rows), bucket_rows.take_group())
             return [file for bucket_rows in lanes for file in bucket_rows.finish()]
 
     def _write_last_rows(self) -> None:
@@ -186,6 +218,7 @@ class DataWriter:
         bucket_rows = self._encoded
         if (
             bucket_rows is None
+            or isinstance(bucket_rows.files, ProcessFiles)
             or self._encoding is None
             or self._encoding.done()
             or bucket_rows.bytes < MIN_EXTRA_FILE_BYTES
@@ -196,7 +229,10 @@ class DataWriter:
 
     def abort(self) -> None:
         """Removes every file that was begun."""
-        with contextlib.suppress(GpudbError):
+        for bucket_rows in self._waiting.values():
+            if isinstance(bucket_rows.files, ProcessFiles):
+                bucket_rows.files.stop()
+        with contextlib.suppress(Exception):
             self._wait_for_encoder()
         for bucket_rows in self._waiting.values():
             bucket_rows.abort()
@@ -206,7 +242,12 @@ class DataWriter:
         if self._encoding is not None:
             with disk_errors():
                 self._encoding.result()
-        self._encoding = _encoders().submit(bucket_rows.files.write, bucket_rows.take_group())
+        files = self._choose_files(bucket_rows)
+        group = bucket_rows.take_group()
+        if isinstance(files, ProcessFiles):
+            self._encoding = files.submit(group)
+        else:
+            self._encoding = _encoders().submit(files.write, group)
         self._encoded = bucket_rows
 
     def _wait_for_encoder(self) -> None:
@@ -236,12 +277,24 @@ class AppendResult:
     ascending: bool
 
 
-def write_files(directory: Path, table: Table, batches: Iterable[pa.RecordBatch], *, durable: bool) -> AppendResult:
-    """Writes all batches to files of `directory`; nothing remains after an error."""
-    writer = DataWriter(directory, table, durable=durable)
+def write_files(
+    directory: Path,
+    table: Table,
+    batches: Iterable[pa.RecordBatch],
+    *,
+    durable: bool,
+    stored: bool = False,
+    processes: RowProcesses = IN_SERVER,
+) -> AppendResult:
+    """Writes all batches to files of `directory`; nothing remains after an error. They may be in `stored` form.
+
+    `processes` write many rows of those that they have read.
+    """
+    writer = DataWriter(directory, table, durable=durable, processes=processes)
+    add = writer.add_stored if stored else writer.add
     try:
         for batch in batches:
-            writer.add(batch)
+            add(batch)
         return AppendResult(tuple(writer.finish()), writer.rows, writer.ascending)
     except BaseException:
         writer.abort()

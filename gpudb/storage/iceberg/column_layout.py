@@ -10,6 +10,7 @@ a column follow from its type and are not stored.
     bit, varbit  string of the digits
     money     decimal(19,2)                        vector    list of float
     inet, cidr  struct(text string, key binary), where comparisons use the key (`values.inet`)
+    numeric beyond 128 bits  struct(text string, key binary), likewise (`values.wide_numerics`)
     timetz    struct(time time, east int), the zone in seconds east of Greenwich
     ranges    struct(empty boolean, lower T, upper T, lower_inc boolean, upper_inc boolean); an infinite bound is NULL.
               A numrange has one member more: scales int, 64 times the decimals that lower shows plus those of upper
@@ -30,10 +31,18 @@ from gpudb.values.inet import format_network_column
 from gpudb.values.money import decimals_from_cents
 from gpudb.values.range_columns import propagate_nulls
 from gpudb.values.timetz import MIDDLE, SHIFT, unpack_timetz_column
+from gpudb.values.wide_numerics import format_column
 
 FIELD_ID = b"PARQUET:field_id"
 # Types that are stored as structs of two members.
 _PAIRS = frozenset({"timetz", "inet", "cidr"})
+
+
+def _has_key(type: SqlType) -> bool:
+    """Whether values are stored as their text beside the key by which they compare."""
+    return type.name in {"inet", "cidr"} or (type.name == "numeric" and type.wide)
+
+
 INTERVAL_MEMBERS: tuple[tuple[str, pa.DataType], ...] = (
     ("months", pa.int32()),
     ("days", pa.int32()),
@@ -107,7 +116,7 @@ def stored_type(type: SqlType, field_id: int) -> pa.DataType:
         return pa.struct(
             [_build_field(name, arrow, field_id + i) for i, (name, arrow) in enumerate(INTERVAL_MEMBERS, 1)]
         )
-    if type.name in {"inet", "cidr"}:
+    if _has_key(type):
         return pa.struct(
             [_build_field("text", pa.string(), field_id + 1), _build_field("key", pa.binary(), field_id + 2)]
         )
@@ -171,6 +180,9 @@ def to_stored(array: pa.Array, type: SqlType, target: pa.DataType) -> pa.Array:
     if type.fields:
         pairs = zip(type.fields, array.flatten(), target, strict=True)
         return _build_struct([to_stored(each, item, field.type) for (_, item), each, field in pairs], array, target)
+    if type.wide:
+        keys = pc.struct_field(array, [0])
+        return _build_struct([format_column(array), keys], keys, target)
     if type.name in {"inet", "cidr"}:
         return _build_struct([format_network_column(type, array), array], array, target)
     if type.subtype is not None:
@@ -294,7 +306,7 @@ def stored_duckdb_type(type: SqlType) -> str:
         return f"STRUCT({', '.join(f'{member} {stored_duckdb_type(item)}' for member, (_, item) in held)})"
     if type.name == "interval":
         return "STRUCT(months INTEGER, days INTEGER, microseconds BIGINT)"
-    if type.name in {"inet", "cidr"}:
+    if _has_key(type):
         return "STRUCT(text VARCHAR, key BLOB)"
     if type.name == "money":
         return "DECIMAL(19,2)"
@@ -313,6 +325,11 @@ def render_restored(type: SqlType, expression: str) -> str:
         return expression
     if type.item is not None:
         return f"list_transform({expression}, lambda e: {render_restored(type.item, 'e')})"
+    if type.wide:
+        text = f"{expression}.text"
+        decimals = f"CASE WHEN contains({text}, '.') THEN length({text}) - instr({text}, '.') ELSE 0 END"
+        made = f"struct_pack(v := {expression}.key, s := CAST({decimals} AS SMALLINT))"
+        return f"(CASE WHEN {expression} IS NOT NULL THEN {made} END)"
     if type.name in {"inet", "cidr"}:
         return f"{expression}.key"
     if type.name == "money":

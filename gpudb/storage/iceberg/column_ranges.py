@@ -69,6 +69,8 @@ def _is_comparable(column: Column, other: Expr, rel: int, table: Table) -> bool:
     """Returns whether a column's file statistics compare with the other side as the query compares them."""
     if not _is_own(column, rel, table) or not isinstance(other, Constant | Parameter):
         return False
+    if other.type.wide:
+        return False  # NaN is above all bounds
     name, other_name = column.type.name, other.type.name
     same = name == other_name or {name, other_name} <= INTEGERS or {name, other_name} <= _TEXTS
     return same and name in _PRUNED and not column.type.is_carried

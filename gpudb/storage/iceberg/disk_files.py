@@ -1,4 +1,4 @@
-"""Files of Iceberg metadata on the local disk, as pyiceberg reads and writes them: private, synced, and verified."""
+"""Files of Iceberg metadata on the local disk, as pyiceberg reads and writes them: private and verified."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from pathlib import Path
 from pyiceberg.io import InputFile, InputStream, OutputFile, OutputStream
 
 from gpudb.storage.iceberg.content_names import hash_content, read_file
-from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.iceberg.locations import to_uri
 from gpudb.storage.private_files import create_file
 
 
 class DiskFile(OutputFile):
-    """Output file of pyiceberg, which has its name once it is closed, and is synced then."""
+    """Output file of pyiceberg, which has its name once it is closed; whoever has `written` syncs it."""
 
     def __init__(self, directory: Path, name: str, written: list[Path]) -> None:
         """`name` has `{}` where the hash of the content goes; the path is added to `written`."""
@@ -35,7 +34,6 @@ class DiskFile(OutputFile):
         self._written.append(self._disk_path)
         create_file(self._disk_path)
         self._disk_path.write_bytes(content)
-        sync(self._disk_path)
 
     def __len__(self) -> int:
         return self._bytes
@@ -49,11 +47,11 @@ class DiskFile(OutputFile):
         return DiskInput(self.path)
 
     def create(self, overwrite: bool = False) -> OutputStream:
-        """Opens the file for writing; it is written and synced when the stream is closed."""
-        return _SyncedStream(self)
+        """Opens the file for writing; it is written when the stream is closed."""
+        return _DiskStream(self)
 
 
-class _SyncedStream(io.BytesIO):
+class _DiskStream(io.BytesIO):
     def __init__(self, file: DiskFile) -> None:
         super().__init__()
         self._file = file

@@ -6,7 +6,8 @@ import contextlib
 import errno
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +25,12 @@ from gpudb.storage.private_files import create_file
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
+FILE_BYTES = 128 << 20
+"""A file is closed once it has this many bytes."""
 BLOOM_ERROR = 0.01
 """False positive rate of a primary key's Bloom filter."""
+_SYNCS = 16
+"""Files that are synced at the same time."""
 FEW_ROWS, SAMPLE_ROWS = 1 << 10, 1 << 13
 """Least and most rows of a sample of a row group."""
 
@@ -34,7 +39,7 @@ class FileWriter:
     """Writes row groups of `schema` (stored form) into new files; used by one thread at a time.
 
     A file ends once it has `file_bytes`. With `durable`, closed files are synced. All rows belong to `bucket`, if
-    given.
+    given. The files' names begin with `prefix`.
     """
 
     def __init__(
@@ -46,6 +51,7 @@ class FileWriter:
         *,
         durable: bool,
         bucket: int | None = None,
+        prefix: str = "",
     ) -> None:
         self._directory = directory
         self._columns = table.columns
@@ -54,6 +60,7 @@ class FileWriter:
         self._file_bytes = file_bytes
         self._durable = durable
         self._bucket = bucket
+        self._prefix = prefix
         self._writer: pq.ParquetWriter | None = None
         self._paths: list[Path] = []
         self._with_nan: set[int] = set()
@@ -66,7 +73,7 @@ class FileWriter:
             if floating and column.field_id not in self._with_nan and pc.any(pc.is_nan(values)).as_py():
                 self._with_nan.add(column.field_id)
         if self._writer is None:
-            self._paths.append(self._directory / f"{uuid.uuid4().hex}.parquet")
+            self._paths.append(self._directory / f"{self._prefix}{uuid.uuid4().hex}.parquet")
             self._writer = self._open(self._paths[-1], group)
         self._writer.write_table(group, row_group_size=group.num_rows)
         if self._paths[-1].stat().st_size >= self._file_bytes:
@@ -80,6 +87,7 @@ class FileWriter:
     def abort(self) -> None:
         """Removes every file that was begun."""
         if self._writer is not None:
+            self._writer._metadata_collector = None  # a footer that could not be written cannot be collected
             with contextlib.suppress(OSError, pa.ArrowException):
                 self._writer.close()
             self._writer = None
@@ -162,6 +170,15 @@ def disk_condition(error: OSError) -> str:
     """Returns the condition of an error in writing: 53100 if the disk is full, else 58030."""
     full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} or "No space left" in str(error)
     return "disk_full" if full else "io_error"
+
+
+def sync_all(paths: Sequence[Path]) -> None:
+    """Syncs files at the same time, which takes hardly longer than one of them."""
+    if len(paths) > 1:
+        with ThreadPoolExecutor(min(len(paths), _SYNCS), "gpudb-sync") as pool:
+            list(pool.map(sync, paths))
+    else:
+        list(map(sync, paths))
 
 
 def sync(path: Path) -> None:

@@ -16,9 +16,9 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
-from gpudb.catalog.tables import Table
+from gpudb.catalog.tables import Table, TableSnapshot
 from gpudb.storage.iceberg.disk_files import DiskFile
-from gpudb.storage.iceberg.file_writer import disk_errors, sync
+from gpudb.storage.iceberg.file_writer import disk_errors, sync, sync_all
 from gpudb.storage.iceberg.history import (
     DEFINITION_PROPERTY,
     LOCATIONS_PROPERTY,
@@ -32,6 +32,9 @@ from gpudb.storage.iceberg.schema import Layout, type_properties
 from gpudb.storage.iceberg.snapshots import Snapshots
 from gpudb.storage.iceberg.table_state import TableState
 from gpudb.storage.private_files import make_directory
+
+MAX_PENDING = 8
+"""Snapshots that one version of the metadata gets of commits that were written to the log alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +51,39 @@ class Commit:
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
-def stage(state: TableState | None, folder: Path, table: Table, definition: str, commit: Commit) -> TableState:
+def stage(
+    state: TableState | None,
+    folder: Path,
+    table: Table,
+    definition: str,
+    commit: Commit,
+    pending: Sequence[TableSnapshot] = (),
+) -> TableState:
     """Writes and syncs the metadata files of a table's next version.
 
-    `folder` is the table's own; `state` is None for a new table; `definition` is the table's, encoded. Nothing takes
-    effect yet: the caller makes `TableState.location` the table's current one, or removes the new ones among
-    `TableState.files`.
+    `folder` is the table's own; `state` is None for a new table; `definition` is the table's, encoded. `pending` are
+    earlier commits that only appended rows, of which MAX_PENDING become snapshots too. Nothing takes effect yet: the
+    caller makes `TableState.location` the table's current one, or removes the new ones among `TableState.files`.
     """
     directory = folder / "metadata"
     make_directory(directory)
     written: list[Path] = []
     try:
         with disk_errors():
-            new = _stage(state, directory, folder, table, written, definition, commit)
+            new = _stage(state, directory, folder, table, written, definition, commit, _thin(pending))
+            sync_all(written)
     except BaseException:
         for path in written:
             path.unlink(missing_ok=True)
         raise
     sync(directory)
     return new
+
+
+def _thin(pending: Sequence[TableSnapshot]) -> Sequence[TableSnapshot]:
+    """Returns at most MAX_PENDING of some snapshots at even distances, the last one included."""
+    count = min(len(pending), MAX_PENDING)
+    return [pending[(place + 1) * len(pending) // count - 1] for place in range(count)]
 
 
 def _stage(
@@ -77,6 +94,7 @@ def _stage(
     written: list[Path],
     definition: str,
     commit: Commit,
+    pending: Sequence[TableSnapshot],
 ) -> TableState:
     old = state.metadata if state is not None else None
     number = 0 if state is None else int(state.location.name.partition("-")[0]) + 1
@@ -84,6 +102,10 @@ def _stage(
     version = f"{number:05d}-{salt}"
     layout = Layout.of(old, table)
     snapshots = Snapshots.of(state)
+    # Without a past the last one keeps its own moment, since which the rows are as they are
+    for each in pending if commit.retention.keeps_past else pending[-1:]:
+        earlier, moment = each.table, each.committed
+        snapshots.add(directory, version, layout, earlier, moment, written, compacting=False, number=each.id)
     if snapshots.differ_in_rows(table) or (layout.changed and commit.retention.keeps_past):
         snapshots.add(directory, version, layout, table, commit.moment, written, compacting=commit.compacting)
     elif snapshots.known:
@@ -125,6 +147,9 @@ def _stage(
     location = file.path
     snapshot_files = {each: snapshots.files[each] for each in kept_ids}
     files = frozenset({location, *previous}.union(*snapshot_files.values()))
+    for path in set(written) - files:
+        path.unlink()  # of a pending snapshot that is kept no longer
+        written.remove(path)
     return TableState(
         metadata,
         location,

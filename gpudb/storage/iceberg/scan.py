@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
 
 from gpudb.catalog.tables import Column, DataFile, Table
+from gpudb.duckdb.column_names import name_columns
 from gpudb.duckdb.errors import data_file_error
 from gpudb.duckdb.literals import quote_identifier, quote_literal
 from gpudb.storage.iceberg.checksums import verify_files
@@ -34,21 +35,29 @@ def scan_sql(
 ) -> str:
     """Returns a SELECT in DuckDB's SQL over `files` (None: all of the table's), for use in parentheses in a FROM.
 
-    It returns the table's columns (or the named ones, in their order) by name, each of `SqlType.duckdb`. Columns are
-    matched by Iceberg field id; those that a file lacks are NULL or `Column.initial`. `with_row_ids` appends
-    FILE_COLUMN and ROW_COLUMN. Filters and projections on it reach the Parquet reader. Deleted rows are left out. Files
-    are verified when the process scans them first (XX001).
+    It returns the table's columns (or the named ones, in their order) under the names of `name_scanned`, each of
+    `SqlType.duckdb`. Columns are matched by Iceberg field id; those that a file lacks are NULL or `Column.initial`.
+    `with_row_ids` appends FILE_COLUMN and ROW_COLUMN. Filters and projections on it reach the Parquet reader. Deleted
+    rows are left out. Files are verified when the process scans them first (XX001).
     """
     chosen = table.columns if columns is None else [_find_column(table, name) for name in columns]
     files = table.files if files is None else files
+    named = name_scanned(table)
     if not files:
-        return _render_empty(chosen, with_row_ids)
+        return _render_empty(chosen, named, with_row_ids)
     verify_files(file.path for file in files)
     anchor = table.columns[0]
     parts = [
-        _render_group(chosen, anchor, lacking, held, with_row_ids) for lacking, held in _group_files(chosen, files)
+        _render_group(chosen, named, anchor, lacking, held, with_row_ids)
+        for lacking, held in _group_files(chosen, files)
     ]
     return " UNION ALL ".join(parts)
+
+
+def name_scanned(table: Table) -> dict[str, str]:
+    """Returns the identifiers that `scan_sql` gives to a table's columns, by the columns' names."""
+    names = [column.name for column in table.columns]
+    return dict(zip(names, name_columns(names), strict=True))
 
 
 def order_files(table: Table, files: Sequence[DataFile]) -> list[DataFile]:
@@ -71,6 +80,7 @@ def _group_files(columns: Sequence[Column], files: Sequence[DataFile]) -> list[t
 
 def _render_group(
     columns: Sequence[Column],
+    named: Mapping[str, str],
     anchor: Column,
     lacking: frozenset[int],
     files: Sequence[DataFile],
@@ -87,7 +97,7 @@ def _render_group(
         if column.field_id in lacking:
             initial = "NULL" if column.initial is None else quote_literal(column.initial)
             held = f"CAST({initial} AS {stored_duckdb_type(column.type)})"
-        outputs.append(f"{render_restored(column.type, held)} AS {quote_identifier(column.name)}")
+        outputs.append(f"{render_restored(column.type, held)} AS {named[column.name]}")
     deleted = files[0].deleted
     if with_row_ids or deleted is not None:
         options.append("file_row_number = true")
@@ -127,8 +137,8 @@ def _render_field(column: Column) -> str:
     return f"{column.field_id}: {{name: 'c{column.field_id}', type: {type}, default_value: {default}::VARCHAR}}"
 
 
-def _render_empty(columns: Sequence[Column], with_row_ids: bool) -> str:
-    outputs = [f"NULL::{column.type.duckdb} AS {quote_identifier(column.name)}" for column in columns]
+def _render_empty(columns: Sequence[Column], named: Mapping[str, str], with_row_ids: bool) -> str:
+    outputs = [f"NULL::{column.type.duckdb} AS {named[column.name]}" for column in columns]
     if with_row_ids:
         outputs += [
             f"NULL::VARCHAR AS {quote_identifier(FILE_COLUMN)}",

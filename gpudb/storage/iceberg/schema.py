@@ -40,6 +40,7 @@ from gpudb.catalog.distribution import BUCKETS, NULLS
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.storage.iceberg.column_layout import member_ids
 from gpudb.types import SqlType
+from gpudb.types.facts import GEOMETRIC
 
 TYPE_PROPERTY = "gpudb.type."
 
@@ -60,10 +61,15 @@ _TYPES: dict[str, IcebergType] = {
     "bit": StringType(),
     "varbit": StringType(),
     "jsonpath": StringType(),
+    "tsvector": StringType(),
+    "tsquery": StringType(),
     "name": StringType(),
     "oid": LongType(),
     "bytea": BinaryType(),
     "matrix": BinaryType(),
+    **dict.fromkeys(GEOMETRIC, BinaryType()),
+    "halfvec": BinaryType(),
+    "sparsevec": BinaryType(),
     "date": DateType(),
     "time": TimeType(),
     "timestamp": TimestampType(),
@@ -103,7 +109,7 @@ def iceberg_type(type: SqlType, field_id: int) -> IcebergType:
             NestedField(field_id + 2, "days", IntegerType(), required=False),
             NestedField(field_id + 3, "microseconds", LongType(), required=False),
         )
-    if type.name in {"inet", "cidr"}:
+    if type.name in {"inet", "cidr"} or (type.name == "numeric" and type.wide):
         return StructType(
             NestedField(field_id + 1, "text", StringType(), required=False),
             NestedField(field_id + 2, "key", BinaryType(), required=False),

@@ -91,14 +91,17 @@ class Snapshots:
         written: list[Path],
         *,
         compacting: bool,
+        number: int = 0,
     ) -> None:
         """Writes the manifests of a new snapshot, committed at a moment, and makes it the current one.
+
+        `number` is the one that it has already, if any.
 
         One that is `compacting` replaces the one before. The paths of the new files are added to `written`.
         """
         deleted_before, live, same_rows = self.list_deleted(), self.added, self.has_rows_of(table)
         changed_rows = self.differ_in_rows(table)
-        snapshot_id = _snapshot_id(self.listed)
+        snapshot_id = number or _snapshot_id(self.listed)
         self.sequence += 1
         writer = _ManifestWriter(
             directory, version, layout.schema, snapshot_id, self.sequence, table, written, layout.spec

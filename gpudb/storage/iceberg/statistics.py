@@ -31,7 +31,7 @@ _EXACT = Context(prec=100)
 
 def has_bounds(type: SqlType) -> bool:
     """Returns whether columns of this type have bounds."""
-    return type.name in _BOUNDED
+    return type.name in _BOUNDED and not type.wide
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -12,11 +13,19 @@ import pyarrow.compute as pc
 
 from gpudb import types
 from gpudb.errors import DatatypeMismatch, GpudbError, NumericOutOfRange
-from gpudb.storage.copy.conversion import FIRST_MOMENT, Clock, ConvertedColumn, convert_text, recover_decimals
+from gpudb.storage.copy.conversion import (
+    FIRST_MOMENT,
+    Clock,
+    ConvertedColumn,
+    convert_text,
+    is_out_of_form,
+    recover_decimals,
+)
 from gpudb.types import SqlType
 from gpudb.types.facts import FLOATS, INTEGERS
 from gpudb.values.arrow_columns import check_representable, to_arrow_array
 from gpudb.values.calendar import DAY
+from gpudb.values.datetime_style import DateTimeStyle, use_style
 from gpudb.values.numbers import fit_numeric
 from gpudb.values.text_columns import format_text_column
 
@@ -32,7 +41,7 @@ def find_sql_type(held: pa.DataType) -> SqlType | None:
     for test, found in _SQL_TYPES:
         if test(held):
             return found
-    if pa.types.is_decimal(held) and held.precision <= types.MAX_DIGITS and 0 <= held.scale <= held.precision:
+    if pa.types.is_decimal(held) and 0 <= held.scale <= held.precision:
         return types.numeric(held.precision, held.scale)
     if pa.types.is_timestamp(held):
         return types.TIMESTAMP if held.tz is None else types.TIMESTAMPTZ
@@ -65,7 +74,17 @@ _SQL_TYPES: tuple[tuple[Callable[[pa.DataType], bool], SqlType], ...] = (
 
 
 def cast_column(column: pa.Array, type_: SqlType, clock: Clock) -> ConvertedColumn:
-    """Casts a file's column to `type_`; raises DatatypeMismatch (42804) where PostgreSQL has no assignment cast."""
+    """Casts a file's column to `type_`; raises DatatypeMismatch (42804) where PostgreSQL has no assignment cast.
+
+    Numerics are in the wide form if one of them has no room in the type's.
+    """
+    made = _cast(column, type_, clock)
+    if any(is_out_of_form(type_, error) for _, error in made.errors):
+        return _cast(column, types.widen(type_), clock)
+    return made
+
+
+def _cast(column: pa.Array, type_: SqlType, clock: Clock) -> ConvertedColumn:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_null(column.type):
@@ -105,10 +124,18 @@ def _normalize(column: pa.Array, source: SqlType) -> pa.Array:
 
         values = column.storage.to_pylist()
         return pa.array([None if value is None else str(uuid.UUID(bytes=value)) for value in values])
-    if source.element is not None or pa.types.is_decimal128(held):
+    if source.element is not None or pa.types.is_decimal(held):
         return column
-    # Nanoseconds are truncated to microseconds, as other readers of such files do.
+    if (pa.types.is_timestamp(held) or pa.types.is_time(held)) and held.unit == "ns":
+        return _round_nanoseconds(column, source)
     return column if held == source.arrow else pc.cast(column, source.arrow, safe=not pa.types.is_temporal(held))
+
+
+def _round_nanoseconds(column: pa.Array, source: SqlType) -> pa.Array:
+    """Rounds to microseconds, halves up, as `storage.files` does."""
+    nanoseconds = pc.fill_null(column.view(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    mask = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+    return pa.array(np.floor_divide(nanoseconds + 500, 1000), pa.int64(), mask=mask).view(source.arrow)
 
 
 # ---- numbers
@@ -182,9 +209,6 @@ def _fit_numerics(type_: SqlType, values: list[Decimal | None]) -> ConvertedColu
         made = None
         if value is not None:
             try:
-                if not value.is_finite():
-                    message = f"numeric value {value} is not supported"
-                    raise NumericOutOfRange(message, hint="Use double precision.")
                 made = fit_numeric(type_, value)
                 check_representable(type_, made)
             except GpudbError as error:
@@ -214,7 +238,9 @@ def _cast_moment(column: pa.Array, source: SqlType, type_: SqlType, clock: Clock
         if pc.all(inside).as_py() is not False:
             return ConvertedColumn(pc.multiply(days, DAY).view(pa.timestamp("us")))
     # The other casts depend on zones and precision: they go through text, which handles both.
-    return convert_text(type_, format_text_column(source, column, clock.zone), clock)
+    with use_style():
+        text = format_text_column(source, column, clock.zone)
+    return convert_text(type_, text, replace(clock, style=DateTimeStyle()))
 
 
 def _cast_list(column: pa.Array, type_: SqlType, clock: Clock) -> ConvertedColumn:
@@ -223,7 +249,7 @@ def _cast_list(column: pa.Array, type_: SqlType, clock: Clock) -> ConvertedColum
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     offsets = np.zeros(len(column) + 1, np.int32)
     np.cumsum(lengths, out=offsets[1:])
-    items = cast_column(column.flatten(), element, clock)
+    items = _cast(column.flatten(), element, clock)
     mask = pc.is_null(column) if column.null_count else None
     made = pa.ListArray.from_arrays(pa.array(offsets), items.values, type=type_.arrow, mask=mask)
     rows = np.searchsorted(offsets, [place for place, _ in items.errors], side="right") - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -13,11 +13,13 @@ from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.errors import RowError
 from gpudb.storage.copy.ingest import BlockSource, CopyIngest, CopyStream, RowCompletion, Write
 from gpudb.storage.copy.options import CopyOptions
+from gpudb.storage.copy.process_reader import LoadProcesses
 from gpudb.storage.copy.reader import Block, ParsedRows, RowReader
 from gpudb.storage.copy.split import Splitter
 from gpudb.storage.load import files
 from gpudb.storage.load.casts import cast_column, find_sql_type
 from gpudb.storage.load.progress import Meter, ReportProgress, ignore_progress
+from gpudb.storage.row_processes import IN_SERVER, RowProcesses, cut_column
 from gpudb.values.text_columns import format_text_column
 
 BATCH_ROWS = 100_000
@@ -44,23 +46,25 @@ def load_files(
     *,
     report: ReportProgress = ignore_progress,
     check: Callable[[], None] = lambda: None,
+    processes: RowProcesses = IN_SERVER,
 ) -> int:
     """Loads all files that `pattern` names; returns the number of rows. `write` stores them (Transaction.append).
 
     csv columns are matched by position and are all of the table's except generated ones. Parquet and Arrow columns are
     matched by name, and the table's others get their defaults. Raises 58P01, XX001 and 42501 for files; 22P02, 22P04,
     22003 and others for values, with file, line (row, for Parquet and Arrow) and column in `where`. `check` is called
-    regularly and may raise.
+    regularly and may raise. `processes` read large files.
     """
     found = files.find_files(pattern)
     flow = CopyIngest(write, check=check)
+    load = LoadProcesses(processes, check)
     meter = Meter(sum(file.size for file in found), report, lambda: flow.copied.rows)
     try:
         for file in found:
             if file.kind == "csv":
-                _feed_csv(file, loading, flow, meter)
+                _feed_csv(file, loading, load, flow, meter)
             else:
-                _feed_batches(file, loading, flow, meter)
+                _feed_batches(file, loading, load, flow, meter)
             meter.finish_file(file.size)
         rows = flow.finish().rows
         meter.report_position(0)
@@ -71,20 +75,25 @@ def load_files(
         flow.abort()
 
 
-def _feed_csv(file: files.DataFile, loading: LoadParameters, flow: CopyIngest, meter: Meter) -> None:
+def _feed_csv(
+    file: files.DataFile, loading: LoadParameters, load: LoadProcesses, flow: CopyIngest, meter: Meter
+) -> None:
     table = loading.table
     options = loading.csv
     defaults = frozenset(column.name for column in table.columns if column.default is not None)
     columns = tuple(column for column in table.columns if column.generated is None)
-    reader = RowReader(columns, options, loading.clock, defaults)
+    reader = load.wrap(RowReader(columns, options, loading.clock, defaults))
     origin = BlockSource(f'file "{file.path}"', reader, RowCompletion(table, columns, where=loading.compute_generated))
     one = CopyStream(Splitter(options), origin, flow)
-    for data in files.read_csv(file, meter.report_position):
+    is_apart = file.compression is not None and load.read_file(file, file.size, one.feed, meter.report_position)
+    for data in () if is_apart else files.read_csv(file, meter.report_position):
         one.feed(data)
     one.end()
 
 
-def _feed_batches(file: files.DataFile, loading: LoadParameters, flow: CopyIngest, meter: Meter) -> None:
+def _feed_batches(
+    file: files.DataFile, loading: LoadParameters, load: LoadProcesses, flow: CopyIngest, meter: Meter
+) -> None:
     schema = files.read_schema(file)
     columns = match_columns(file, schema, loading.table)
     listed = {column.name for column in columns}
@@ -94,7 +103,7 @@ def _feed_batches(file: files.DataFile, loading: LoadParameters, flow: CopyInges
         {name: make for name, make in loading.defaults.items() if name not in listed},
         loading.compute_generated,
     )
-    reader = BatchReader(columns, loading.clock)
+    reader = load.wrap(BatchReader(columns, loading.clock))
     origin = BlockSource(f'file "{file.path}"', reader, completion, unit="row")
     for batch in files.read_batches(file, loading.batch_rows, meter.report_position):
         flow.put(origin, BatchBlock(b"", None, batch=batch))
@@ -126,6 +135,17 @@ class BatchBlock(Block):
     """Rows that a file holds as columns already."""
 
     batch: pa.RecordBatch | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes of the rows."""
+        return 0 if self.batch is None else self.batch.nbytes
+
+    def detach(self) -> BatchBlock:
+        """Returns it as a call has it: the batch is mostly a slice of a file's, and is cut to its own rows."""
+        assert self.batch is not None
+        columns = [cut_column(column) for column in self.batch.columns]
+        return replace(self, batch=pa.RecordBatch.from_arrays(columns, names=self.batch.schema.names))
 
 
 class BatchReader:

@@ -14,6 +14,7 @@ from gpudb.catalog.partition_values import DAYS, TEXTS, TIMES
 from gpudb.types import SqlType
 from gpudb.types.facts import INTEGERS
 from gpudb.values.hashes import hash_bytes_extended, hash_integer_extended
+from gpudb.values.wide_numerics import decode_column
 
 _SEED = 0x7A5B22367996DCFD
 _MASK = (1 << 64) - 1
@@ -38,6 +39,8 @@ def as_integers(array: pa.Array, type: SqlType) -> npt.NDArray[np.int64] | None:
 
 def list_values(array: pa.Array, type: SqlType) -> list[Any]:
     """Returns the values of a key column, None for NULL."""
+    if type.wide:
+        return list(decode_column(array))
     if type.is_carried:
         array = pc.struct_field(array, [0])
     if type.name in DAYS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,6 +13,7 @@ from gpudb.catalog.tables import Table
 from gpudb.storage.iceberg.append import MAX_WAITING_BYTES, AppendResult, DataWriter
 from gpudb.storage.partitions.routing import Router
 from gpudb.storage.row_errors import missing_partition, partition_violation
+from gpudb.storage.row_processes import IN_SERVER, RowProcesses
 
 
 def check_rows(root: PartitionTree, table: Table, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -31,7 +32,7 @@ class PartitionWriter:
     """Writes batches of a partitioned table's columns into files of its partitions.
 
     `root` is the tree above all others that contains it, `leaves` are its partitions that hold rows, by OID, and
-    `folders` those of their files. `finish` returns what was written into each, `abort` removes it.
+    `folder` returns that of a partition's files. `finish` returns what was written into each, `abort` removes it.
     """
 
     def __init__(
@@ -39,19 +40,20 @@ class PartitionWriter:
         root: PartitionTree,
         table: Table,
         leaves: Mapping[int, Table],
-        folders: Mapping[int, Path],
+        folder: Callable[[int], Path],
         *,
         durable: bool,
+        processes: RowProcesses = IN_SERVER,
     ) -> None:
         self._router = Router(root, table.columns)
-        self._root, self._table = root, table
-        self._leaves, self._folders, self._durable = leaves, folders, durable
+        self._root, self._table, self._processes = root, table, processes
+        self._leaves, self._folder, self._durable = leaves, folder, durable
         places = {column.field_id: place for place, column in enumerate(table.columns)}
         self._places = {oid: [places[c.field_id] for c in leaf.columns] for oid, leaf in leaves.items()}
         self._writers: dict[int, DataWriter] = {}
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Adds a batch; 23514 for a row that no partition takes, 23502 for a NULL in a NOT NULL column."""
+    def split(self, batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yields the rows of each partition, of its columns; 23514 for a row that no partition takes."""
         found, failed = self._router.route(batch)
         outside = min((int(rows[0]) for oid, rows in found if oid not in self._leaves), default=None)
         if failed is not None and (outside is None or failed[0] < outside):
@@ -63,10 +65,18 @@ class PartitionWriter:
             leaf = self._leaves[oid]
             ordered = [part.column(place) for place in self._places[oid]]
             names = [column.name for column in leaf.columns]
+            yield oid, pa.RecordBatch.from_arrays(ordered, names=names)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Adds a batch; raises what `split` does, and 23502 for a NULL in a NOT NULL column."""
+        for oid, part in self.split(batch):
             writer = self._writers.get(oid)
             if writer is None:
-                writer = self._writers[oid] = DataWriter(self._folders[oid], leaf, durable=self._durable)
-            writer.add(pa.RecordBatch.from_arrays(ordered, names=names))
+                writer = DataWriter(
+                    self._folder(oid), self._leaves[oid], durable=self._durable, processes=self._processes
+                )
+                self._writers[oid] = writer
+            writer.add(part)
         while sum(writer.waiting_bytes for writer in self._writers.values()) > MAX_WAITING_BYTES:
             max(self._writers.values(), key=lambda writer: writer.waiting_bytes).write_waiting()
 

@@ -30,6 +30,8 @@ from gpudb.storage.catalog.postgres import PostgresCatalog
 from gpudb.storage.catalog.postgres_connection import SCHEMA, connect, describe
 from gpudb.storage.catalog.records import encode
 from gpudb.storage.catalog.sequences import Sequences, SequenceState
+from gpudb.storage.commit_log import NAME as LOG
+from gpudb.storage.commit_log import CommitLog
 from gpudb.storage.iceberg.file_writer import sync
 from gpudb.storage.lockfile import LockFile
 from gpudb.storage.private_files import SHARED_CATALOG_FILE, TABLES_URL_FILE
@@ -87,8 +89,9 @@ def move_to_postgres(directory: Path, url: str) -> MovedCatalog:
     """Moves the catalog of a data directory to the PostgreSQL database of `url`, which has none yet.
 
     The SQLite file is kept as KEPT. Raises 58P01 without a data directory, 55006 while a server has it open, 55000 if
-    its catalog is in another PostgreSQL or that of `url` is in use, XX001 if the copy differs from the original, and
-    0A000 if its tables lie in an object storage, which several coordinators cannot have.
+    its catalog is in another PostgreSQL, that of `url` is in use, or a crash has left commits in its log alone, XX001
+    if the copy differs from the original, and 0A000 if its tables lie in an object storage, which several coordinators
+    cannot have.
     """
     if (directory / TABLES_URL_FILE).exists():
         raise FeatureNotSupported("tables of several coordinators cannot lie in an object storage")
@@ -170,7 +173,14 @@ def _read_file(directory: Path) -> _Content:
     path = directory / CATALOG
     with closing(CatalogDatabase(path, create=False)) as database:
         read_current_catalogs(directory, database)  # raises for one that is older than its tables
-        return _read_database(database, path)
+        content = _read_database(database, path)
+    if (directory / LOG).exists():
+        with closing(CommitLog(directory / LOG, read_only=True)) as log:
+            if log.read(content.commit):
+                message = f'the data directory "{directory}" has commits in its log that are not folded'
+                hint = "Start a server over the directory and stop it, which folds them."
+                raise GpudbError(message, condition="object_not_in_prerequisite_state", hint=hint)
+    return content
 
 
 def _read_database(database: CatalogDatabase, path: Path) -> _Content:

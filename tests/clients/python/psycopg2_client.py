@@ -121,6 +121,29 @@ with check("copy", "in and out"):
     out = io.StringIO()
     cursor.copy_expert("COPY (SELECT * FROM t WHERE id >= 10 ORDER BY id) TO STDOUT", out)
     same(out.getvalue(), text)
+with check("types", "large objects"):
+    connection.autocommit = False
+    made = connection.lobject(0, "wb")
+    made.write(b"first \x00\xff" * 5000)
+    made.seek(-3, 2)
+    made.write(b"end")
+    made.close()
+    connection.commit()
+    again = connection.lobject(made.oid, "rb")
+    same((again.read(5), again.seek(0, 2), again.tell()), (b"first", 40000, 40000))
+    again.seek(39997)
+    same(again.read(), b"end")
+    again.close()
+    short = connection.lobject(made.oid, "rwb")
+    short.truncate(7)
+    short.export("exported")
+    imported = connection.lobject(0, "b", 0, "exported")
+    same(imported.read(), b"first \x00")
+    short.unlink()
+    connection.rollback()
+    same(connection.lobject(made.oid, "rb").read(8), b"first \x00\xff")
+    connection.rollback()
+    connection.autocommit = True
 with check("metadata", "description"):
     cursor.execute("SELECT 1::numeric(5,2) AS a, 'x'::varchar(3) AS b")
     same(

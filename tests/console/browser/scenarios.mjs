@@ -1,6 +1,6 @@
 // What a user does with the page, each told by its name. A scenario gets a page that is logged in, and raises an error.
 import { readFileSync } from "node:fs";
-import { brush, check, logIn, openPage, post, require, run, until, write } from "./support.mjs";
+import { brush, check, logIn, openPage, post, readFrames, require, run, until, write, writeFrames } from "./support.mjs";
 
 const EVIL = `<img src=x onerror=alert(1)>`;
 const BOARD = {
@@ -102,12 +102,72 @@ export const scenarios = {
     await until(async () => (await cells(page, 1).allTextContents()).includes("10000000"), "the last row is not shown");
   },
 
+  async "decodes the values that it shows alone, and each stays on its line"(page) {
+    await page.evaluate(() => {
+      const { decode } = TextDecoder.prototype;
+      globalThis.decoded = [];
+      TextDecoder.prototype.decode = function (...given) {
+        const text = decode.apply(this, given);
+        if (/^value \d+$/.test(text)) decoded.push(text);
+        return text;
+      };
+      globalThis.forget = () => (TextDecoder.prototype.decode = decode);
+    });
+    await run(page, "SELECT i, 'value ' || i AS name FROM generate_series(1, 500000) AS i");
+    await badge(page).getByText("500,000 rows").waitFor();
+    const grid = page.getByRole("grid");
+    const names = () => cells(page, 2).allTextContents();
+    await until(async () => (await names())[0] === "value 1", "the first row is not shown");
+    const told = await page.evaluate(() => [decoded.length, Math.max(...decoded.map((each) => Number(each.slice(6))))]);
+    check(told[0] < 5000 && told[1] < 1000, `${told[0]} values were decoded, up to row ${told[1]}, of some forty that are shown`);
+    const keep = () => grid.evaluate((element) => element.querySelector("[aria-rowindex='12']").setAttribute("data-kept", "1"));
+    await keep();
+    await grid.hover();
+    await page.mouse.wheel(0, 280);
+    await until(async () => (await names())[0] === "value 11", "a wheel of ten rows does not scroll ten rows");
+    check((await page.locator("[data-kept]").getAttribute("aria-rowindex")) === "12", "a row that stays in sight was drawn again");
+    await grid.evaluate((element) => { element.scrollTop = element.scrollHeight; });
+    await until(async () => (await names()).at(-1) === "value 500000", "the last row is not shown");
+    const order = (await cells(page, 1).allTextContents()).map(Number);
+    check(order.every((each, index) => !index || each === order[index - 1] + 1), `rows are out of order: ${order}`);
+    const last = await page.evaluate(() => { forget(); return decoded.length; });
+    check(last < 10_000, `${last} values were decoded of some hundred that were shown`);
+  },
+
   async "underlines an error where it is, with its hint"(page) {
     await write(page, "SELECT 1;\n\nSELECT '日本😀', count(*)\nFROM trips WHERE fare_amont > 5;");
     await page.keyboard.press("Control+Enter");
     await page.locator(".problem-box").getByText("42703").waitFor();
     check((await page.locator(".problem-box .hint").count()) === 1, "the hint is not shown");
     check((await page.locator(".cm-lintRange-error").textContent()) === "fare_amont", "another word is underlined");
+  },
+
+  async "shows rows, time, engine, and a rate of bytes where the server knows them"(page) {
+    await run(page, "SELECT 7 AS seven");
+    check(/^1 row[\d.]+ m?scpu$/.test(await badge(page).textContent()), `the line above the rows is ${await badge(page).textContent()}`);
+    await page.route("**/api/statements", async (route) => {
+      const answer = await route.fetch();
+      const frames = readFrames(await answer.body()).map(([kind, payload]) => {
+        const event = kind === "J" ? JSON.parse(payload) : {};
+        return [kind, event.event === "complete" ? JSON.stringify({ ...event, engine: "fused", ms: 4, bytes: 1_600_000_000 }) : payload];
+      });
+      await route.fulfill({ response: answer, body: writeFrames(frames) });
+    });
+    await run(page, "SELECT 8 AS eight");
+    await page.unroute("**/api/statements");
+    check((await badge(page).textContent()) === "1 row4.00 ms400 GB/sfused", `the line above the rows is ${await badge(page).textContent()}`);
+  },
+
+  async "keeps no password in the browser"(page) {
+    const kept = () => page.evaluate(() => Object.entries(localStorage).map((each) => each.join("=")).join("\n"));
+    await run(page, "SELECT 'kept' AS a;\n\nDROP ROLE IF EXISTS hidden; CREATE ROLE hidden PASSWORD 'hunter2';");
+    await run(page, "SELECT 'kept' AS a;\n\nALTER ROLE hidden passWORD 'hunter2';\n\nSELECT 'https://me:hunter2@example.com' AS address;");
+    check(/SELECT 'kept'/.test(await kept()), "statements without a password are not kept");
+    check(!(await kept()).includes("hunter2"), "a password is kept");
+    await page.reload();
+    await page.locator(".cm-content").getByText("kept").waitFor();
+    check(!(await page.locator(".cm-content").textContent()).includes("hunter2"), "a password comes back");
+    await run(page, "DROP ROLE hidden");
   },
 
   async "cancels"(page) {
@@ -201,6 +261,59 @@ export const scenarios = {
     check(!(await page.locator(".view .problem").count()), await page.locator(".view .problem").allTextContents());
   },
 
+  async "brushes by keyboard, and says what is chosen"(page, { base }) {
+    await openBoard(page, base, BOARD);
+    const all = await chosen(page);
+    const view = (name) => page.getByRole("region", { name, exact: true });
+    const chart = (name) => view(name).getByRole("application");
+    const told = (name) => view(name).getByTestId("told").textContent();
+    const press = async (name, ...keys) => {
+      await chart(name).focus();
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    const selected = async (name) => {
+      const [x, width] = await view(name).locator(".selection").evaluateAll(([each]) => [each.getAttribute("x"), each.getAttribute("width")].map(Number));
+      return { x, width };
+    };
+
+    await press("Distance", "ArrowRight");
+    check(/^0 to 2\.\d+$/.test(await told("Distance")), `told ${await told("Distance")}`);
+    await until(async () => (await chosen(page)) < all, "an arrow brushes nothing");
+    const first = { rows: await chosen(page), ...(await selected("Distance")) };
+    await page.keyboard.press("Shift+ArrowRight");
+    const wider = await selected("Distance");
+    check(wider.x === first.x && wider.width > first.width, "Shift and an arrow do not widen the brush");
+    await until(async () => (await chosen(page)) > first.rows, "a wider brush has no more rows");
+    await page.keyboard.press("ArrowRight");
+    const moved = await selected("Distance");
+    check(moved.x > wider.x && moved.width === wider.width, "an arrow does not move the brush");
+    await page.keyboard.press("End");
+    check((await told("Distance")).endsWith("to 20"), `told ${await told("Distance")}`);
+    await page.keyboard.press("Escape");
+    await until(async () => (await chosen(page)) === all, "Escape does not lift the brush");
+    check((await told("Distance")) === "No range is chosen.", `told ${await told("Distance")}`);
+
+    await press("Pickups", "ArrowRight", "ArrowUp", "Shift+ArrowUp");
+    await until(async () => (await chosen(page)) < all, "arrows brush nothing on the map");
+    check(/^-74\.\d+ to -7[34]\.\d+, 40\.\d+ to 4[01]\.\d+$/.test(await told("Pickups")), `told ${await told("Pickups")}`);
+    await page.keyboard.press("Escape");
+    await until(async () => (await chosen(page)) === all, "Escape does not lift the brush of the map");
+
+    await press("Cabs", "ArrowDown");
+    check(/^\w+: [\d,]+$/.test(await told("Cabs")), `told ${await told("Cabs")}`);
+    const [name, rows] = (await told("Cabs")).split(": ");
+    await page.keyboard.press("Enter");
+    await until(async () => (await chosen(page)) === Number(rows.replaceAll(",", "")), "Enter chooses another bar");
+    check((await told("Cabs")) === `Chosen: ${name}`, `told ${await told("Cabs")}`);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Shift+Enter");
+    await until(async () => (await chosen(page)) === all, "Shift and Enter do not choose one more bar");
+    await page.keyboard.press("Escape");
+    check((await told("Cabs")) === "Nothing is chosen.", `told ${await told("Cabs")}`);
+    await inspect(page, "a dashboard at whose chart the keys are");
+    check(!page.problems.length, page.problems.join("\n"));
+  },
+
   async "saves, reloads, and opens by address"(page, { base }) {
     await write(page, "SELECT 'saved' AS state");
     await page.keyboard.press("Control+s");
@@ -226,6 +339,52 @@ export const scenarios = {
     check(page.url().endsWith(id), "the address changed");
   },
 
+  async "asks before another role's SQL runs, once for each text"(page, { base, browser }) {
+    await run(page, "DROP ROLE IF EXISTS ann; CREATE ROLE ann LOGIN PASSWORD 'a'");
+    const author = await openPage(browser, base);
+    await logIn(author, "ann", "a");
+    const body = { source: { sql: "SELECT g AS delay FROM generate_series(1, 50) g" }, views: [{ kind: "histogram", title: "Delays", x: "delay", part: "hour FROM now()) + (1" }] };
+    const made = { kind: "dashboard", name: "Ann's delays", shared: true, body };
+    const { id } = await post(author, "/documents", made);
+    const asked = [];
+    page.on("request", (request) => /\/(mosaic|statements)$/.test(request.url()) && asked.push(request.postData()));
+    const open = async () => {
+      await page.goto("about:blank");
+      await page.goto(`${base}/console/#/d/${id}`);
+    };
+    const question = page.getByRole("region", { name: "Statement of another role" });
+    await open();
+    await question.getByText(body.source.sql).waitFor();
+    check((await question.textContent()).includes("of the role ann"), "the author is not named");
+    await inspect(page, "the question about another role's SQL");
+    check(!asked.some((each) => each?.includes("AS delay")), "the statement runs before the viewer has agreed");
+    await question.getByRole("button", { name: "Run it" }).click();
+    await until(async () => (await chosen(page)) === 50, "the dashboard is not drawn");
+    check(!asked.some((each) => each?.includes("now()")), "a field of a view that is no name is run as SQL");
+    await open();
+    await until(async () => (await chosen(page)) === 50, "the viewer is asked again about the same");
+    await author.evaluate(async ([id, body]) => {
+      const { csrf } = await (await fetch("/console/api/session")).json();
+      await fetch(`/console/api/documents/${id}`, { method: "PUT", headers: { "content-type": "application/json", "x-csrf-token": csrf }, body: JSON.stringify({ body }) });
+    }, [id, { ...body, source: { sql: "SELECT g AS delay FROM generate_series(1, 60) g" } }]);
+    await open();
+    await question.getByText("generate_series(1, 60)").waitFor();
+    await question.getByRole("button", { name: "Back" }).click();
+    await page.getByRole("link", { name: "Ann's delays" }).waitFor();
+
+    await page.goto(`${base}/console/#/query`);
+    await run(page, "GRANT CREATE ON SCHEMA public TO ann");
+    await run(author, "CREATE VIEW anns AS SELECT 7 AS seven; GRANT SELECT ON anns TO PUBLIC");
+    const { id: other } = await post(author, "/documents", { ...made, body: { source: { table: "anns" }, views: [{ kind: "bars", title: "Sevens", x: "seven" }] } });
+    await page.goto(`${base}/console/#/d/${other}`);
+    await question.getByText("SELECT 7 AS seven").waitFor();
+    await question.getByRole("button", { name: "Run it" }).click();
+    await until(async () => (await chosen(page)) === 1, "the view is not drawn");
+    await author.context().close();
+    await page.goto(`${base}/console/#/query`);
+    await run(page, "DROP VIEW anns; REVOKE CREATE ON SCHEMA public FROM ann");
+  },
+
   async "downloads CSV, Parquet and Arrow"(page) {
     await run(page, "SELECT 'not this one'; SELECT i, 'Größe ' || i AS \"Größe\" FROM generate_series(1, 3) AS i;");
     for (const [format, begins] of [["CSV", "i,Größe\n1,Größe 1\n"], ["Parquet", "PAR1"], ["Arrow", "\ufffd\ufffd\ufffd\ufffd"]]) {
@@ -245,9 +404,30 @@ export const scenarios = {
     await page.getByRole("button", { name: "Download" }).click();
     const [part] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: "CSV" }).click()]);
     check(readFileSync(await part.path(), "utf8").startsWith("two"), "another statement's rows are downloaded");
-    await run(page, "CREATE TEMP TABLE changed AS SELECT 1 AS a; UPDATE changed SET a = a + 1 RETURNING a");
+    await run(page, "CREATE TEMP TABLE changed AS SELECT 1 AS a; UPDATE changed SET a = a + 1 RETURNING a, random() AS r");
     await badge(page).getByText("1 row").waitFor();
-    check(!(await page.getByRole("button", { name: "Download" }).count()), "a change can be downloaded, and so runs twice");
+    const drawn = await cells(page, 2).first().textContent();
+    await page.getByRole("button", { name: "Download" }).click();
+    const [change] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: "CSV" }).click()]);
+    check(readFileSync(await change.path(), "utf8") === `a,r\n2,${drawn}\n`, "other rows are downloaded than are shown");
+    await page.getByRole("tab", { name: "Chart" }).click();
+    await page.locator(".result-chart [data-testid=totals][data-all='1']").waitFor();
+    await run(page, "SELECT a FROM changed");
+    check((await cells(page, 1).first().textContent()) === "2", "a download or a chart changes rows again");
+  },
+
+  async "says that a result too large to be kept runs again"(page) {
+    await run(page, "SELECT repeat('x', 1000) AS x, random() AS r FROM generate_series(1, 100000)");
+    await badge(page).getByText("100,000 rows").waitFor();
+    await page.getByRole("tab", { name: "Chart" }).click();
+    await page.locator(".result-body[hidden]").waitFor({ state: "attached" });
+    await page.getByRole("button", { name: "Run it again" }).click();
+    await page.locator(".result-chart [data-testid=totals][data-all='100000']").waitFor();
+    await page.getByRole("button", { name: "Download" }).click();
+    await page.getByRole("menuitem", { name: "CSV" }).click();
+    const dialog = page.getByRole("dialog", { name: "Run the statement again?" });
+    const [file] = await Promise.all([page.waitForEvent("download"), dialog.getByRole("button", { name: "Run and download" }).click()]);
+    check(readFileSync(await file.path(), "utf8").split("\n").length === 100_002, "not all rows are downloaded");
   },
 
   async "shows names and values as text alone"(page, { base }) {
@@ -277,7 +457,21 @@ export const scenarios = {
     await page.locator(".pane", { hasText: "Tables" }).getByText(EVIL).first().waitFor();
     check((await page.locator("img[src=x]").count()) === 0, "an element was made of a text");
     await page.goto(`${base}/console/#/query`);
-    await run(page, `DROP TABLE "${EVIL}"`);
+    await run(page, `SET application_name = '${EVIL}'; CREATE ROLE "${EVIL}"; SET ROLE "${EVIL}"`);
+    await run(page, `DO $$ BEGIN RAISE NOTICE '%', '${EVIL}'; END $$`);
+    await page.getByRole("list", { name: "Notices" }).getByText(EVIL).waitFor();
+    await run(page, `RESET ROLE; DROP ROLE "${EVIL}"; EXPLAIN (FORMAT json) SELECT count(*) FROM "${EVIL}" WHERE "${EVIL}" = '${EVIL}'`);
+    await page.locator(".plan").waitFor();
+    await page.getByRole("tab", { name: "History" }).click();
+    await page.getByRole("list", { name: "History" }).getByText(EVIL).first().waitFor();
+    await page.getByRole("tab", { name: "Saved" }).click();
+    await page.getByRole("list", { name: "Saved queries" }).getByText(EVIL).first().waitFor();
+    await page.getByRole("tab", { name: "Tables" }).click();
+    await page.goto(`${base}/console/#/server`);
+    await page.getByRole("table", { name: "Sessions" }).getByText(EVIL).first().waitFor();
+    check((await page.locator("img[src=x]").count()) === 0, "an element was made of a text");
+    await page.goto(`${base}/console/#/query`);
+    await run(page, `DROP TABLE "${EVIL}"; RESET application_name`);
   },
 
   async "lists what the server does, and ends a statement there"(page, { base, browser, user, password }) {
@@ -290,6 +484,11 @@ export const scenarios = {
     await line.getByRole("button", { name: "Cancel" }).click();
     await other.locator(".problem-box").getByText("57014").waitFor();
     await page.getByRole("table", { name: "Tables" }).getByText("trips").waitFor();
+    await run(other, "SELECT count(*) AS slow_one FROM trips a, trips b WHERE a.trip_id < b.trip_id AND a.trip_id < 40000");
+    const slow = page.getByRole("table", { name: "Latest statements" }).getByRole("row").filter({ hasText: "AS slow_one" }).first();
+    await slow.getByRole("button", { name: "Show the plan" }).click();
+    await page.getByRole("img", { name: /Plan of \d+ operators/ }).waitFor();
+    await page.goto(`${base}/console/#/server`);
     await page.getByRole("tab", { name: "By time" }).click();
     await page.getByRole("table", { name: "Statements by time" }).waitFor();
     await other.context().close();

@@ -91,3 +91,23 @@ export async function brush(page, view, from, to) {
   await page.mouse.move(box.x + box.width * to, y, { steps: 4 });
   await page.mouse.up();
 }
+
+/** The frames of a run's answer: a kind and its payload each. */
+export function readFrames(body) {
+  const frames = [];
+  for (let at = 0; at < body.length; ) {
+    const length = body.readUInt32LE(at + 1);
+    frames.push([String.fromCharCode(body[at]), body.subarray(at + 5, at + 5 + length)]);
+    at += 5 + length;
+  }
+  return frames;
+}
+
+export function writeFrames(frames) {
+  return Buffer.concat(frames.flatMap(([kind, payload]) => {
+    const head = Buffer.alloc(5);
+    head.write(kind);
+    head.writeUInt32LE(Buffer.byteLength(payload), 1);
+    return [head, Buffer.from(payload)];
+  }));
+}

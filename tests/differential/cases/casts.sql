@@ -9,17 +9,13 @@ SELECT 'a'::char(5) = 'a', length('ab  '::char(6)), octet_length('ab'::char(6));
 SELECT 't'::boolean, 'yes'::boolean, 'off'::boolean, '1'::boolean, 'F'::boolean, 'tru'::boolean;
 SELECT 1::boolean, 0::boolean, true::integer, (-5)::boolean;
 SELECT 1.005::numeric(10,2), 2.675::numeric(3,2), -1.005::numeric(10,2), 0.00012::numeric(4,4);
--- refused 0A000: a negative scale
 SELECT 123456::numeric(10,-2);
 SELECT '1e3'::numeric, '1.50'::numeric, '.5'::numeric, '-1.'::numeric;
--- refused 0A000: numeric has no NaN
 SELECT 'NaN'::numeric, 'Infinity'::numeric, '-inf'::numeric;
 SELECT '12345678901234567890123456789012345678'::numeric, 1e37, -1e37;
--- refused 22003: numeric has at most 38 digits
 SELECT 1e400::numeric > 0;
 SELECT 0.1::real, 0.1::real::float8, 16777217::real, 1e38::real, 123456.789::real;
 SELECT 1e-45::real, 5e-324::float8, 1e308::float8;
--- refused 22003: numeric has at most 38 digits
 SELECT '1e-400'::numeric = 0;
 SELECT '2024-02-29'::date, 'Feb 29, 2024'::date, '20240229'::date, '29-Feb-2024'::date, 'infinity'::date;
 SELECT '2024-02-29 23:59:60'::timestamp, '2024-02-29T01:02:03.4567899'::timestamp, '2024-02-29'::timestamp;

@@ -18,7 +18,6 @@ SELECT id, extract(year FROM d), extract(month FROM d), extract(day FROM d), ext
 SELECT id, extract(quarter FROM d), extract(week FROM d), extract(isoyear FROM d), extract(isodow FROM d), extract(century FROM d), extract(decade FROM d), extract(millennium FROM d) FROM da_t WHERE id NOT IN (7, 8);
 SELECT id, extract(hour FROM ts), extract(minute FROM ts), extract(second FROM ts), extract(milliseconds FROM ts), extract(microseconds FROM ts) FROM da_t WHERE id NOT IN (7, 8);
 SELECT id, extract(epoch FROM ts), extract(epoch FROM d), extract(julian FROM d) FROM da_t WHERE id NOT IN (7, 8);
--- refused 0A000: numeric has no infinity
 SELECT extract(epoch FROM timestamp 'infinity'), extract(year FROM date '-infinity'), extract(hour FROM timestamp 'infinity');
 SELECT date_part('year', ts), date_part('second', ts), date_part('epoch', t) FROM da_t WHERE id IN (1, 3, 10);
 SELECT extract(hour FROM t), extract(second FROM t), extract(epoch FROM t) FROM da_t;

@@ -164,3 +164,10 @@ DROP TABLE fk_r, fk_rc;
 DROP TABLE fk_nc, fk_n;
 DROP TABLE fk_pairs CASCADE;
 INSERT INTO fk_full VALUES (77, NULL);
+-- the search path decides how a definition shows the other table
+CREATE TABLE fk_shown (a int PRIMARY KEY);
+CREATE TABLE fk_showing (a int REFERENCES fk_shown CHECK (a < ('5'::text)::int), b numeric CHECK (b > 1::numeric));
+SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'fk_showing'::regclass ORDER BY 1;
+SET search_path = '';
+SELECT conname, pg_get_constraintdef(oid), pg_get_constraintdef(oid, false) FROM pg_constraint WHERE conrelid = 'public.fk_showing'::regclass ORDER BY 1;
+RESET search_path;

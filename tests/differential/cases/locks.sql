@@ -86,7 +86,6 @@ BEGIN;
 DECLARE lo_cursor INSENSITIVE CURSOR FOR SELECT a FROM lo_m FOR UPDATE;
 ROLLBACK;
 BEGIN;
--- refused 0A000: which rows are skipped is decided before any is read
 DECLARE lo_cursor CURSOR FOR SELECT a FROM lo_m FOR UPDATE SKIP LOCKED;
 ROLLBACK;
 BEGIN READ ONLY;

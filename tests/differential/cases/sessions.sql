@@ -61,7 +61,6 @@ SELECT current_setting('application_name');
 SELECT set_config('application_name', 'other', false);
 SHOW client_encoding;
 SHOW standard_conforming_strings;
--- differs: a transaction sees one snapshot, which is repeatable read
 SHOW transaction_isolation;
 SHOW integer_datetimes;
 SHOW server_encoding;

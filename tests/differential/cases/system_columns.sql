@@ -1,4 +1,4 @@
--- System columns: tableoid can be read, columns cannot have their names, and those of row versions are refused.
+-- System columns: tableoid and ctid can be read, columns cannot have their names, and row versions are refused.
 -- setup
 CREATE SCHEMA sc_s;
 CREATE TABLE sc_t (a integer PRIMARY KEY, b text);
@@ -52,11 +52,50 @@ ALTER TABLE sc_t RENAME COLUMN b TO xmax;
 CREATE VIEW sc_w AS SELECT 1 AS ctid;
 SELECT ctid FROM sc_w;
 -- cases
--- refused 0A000: a row has no position that stays the same from one statement to the next
-SELECT ctid FROM sc_t;
+SELECT count(DISTINCT ctid), bool_and(ctid > '(0,0)'), pg_typeof(min(ctid)) FROM sc_t;
+SELECT b FROM sc_t WHERE ctid = (SELECT max(ctid) FROM sc_t WHERE a = 2);
+SELECT a FROM sc_t WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM sc_t AS t WHERE t.a < 3)) ORDER BY a;
+SELECT count(*) FROM sc_t WHERE ctid BETWEEN '(0,0)'::tid AND '(4294967295,0)'::tid;
+SELECT t.a, y.ctid IS NULL FROM sc_t AS t LEFT JOIN sc_s.u AS y USING (a) ORDER BY t.a;
+UPDATE sc_t AS t SET b = 'by place' FROM sc_t AS o WHERE o.a = 1 AND t.ctid = o.ctid RETURNING t.a, t.b;
+SELECT '(1,2)'::tid, ' (-1,3)'::tid, '(4294967295,65535)'::tid > '(5,6)'::tid, '(7,1)'::tid < '(10,0)'::tid;
+SELECT '(1,2)'::text::tid, ('(1,2)'::tid)::text || '', ARRAY['(1,2)', '(0,3)']::tid[], to_json('(3,4)'::tid);
+SELECT min(t), max(t), count(DISTINCT t) FROM (VALUES ('(2,9)'::tid), ('(10,1)'), ('(2,9)'), (NULL)) AS v(t);
+-- error 22P02
+SELECT '(1,65536)'::tid;
+-- error 22P02
+SELECT '(4294967296,1)'::tid;
+-- error 22P02
+SELECT '1,1'::tid;
+-- error 42703
+SELECT ctid FROM sc_v;
+-- error 42702
+SELECT ctid FROM sc_t, sc_s.u;
 -- refused 0A000: a row has no version that an optimistic lock could compare
 SELECT a FROM sc_t WHERE xmin::text::int > 0;
--- refused 0A000: a row has no position
 DELETE FROM sc_t WHERE ctid IN (SELECT min(ctid) FROM sc_t GROUP BY b);
 -- refused 0A000: a row has no version
 UPDATE sc_t SET b = 'n' WHERE a = 1 AND sc_t.xmin = '7'::xid;
+-- refused 0A000: rows have addresses once they are read from a table
+INSERT INTO sc_t VALUES (9, 'r') RETURNING ctid;
+-- A system column is read with the right to all columns
+CREATE TABLE guarded (a int, b int);
+INSERT INTO guarded VALUES (1, 2);
+CREATE ROLE reads_a_column;
+GRANT SELECT (a), DELETE ON guarded TO reads_a_column;
+SET ROLE reads_a_column;
+SELECT a FROM guarded;
+-- error 42501
+SELECT tableoid FROM guarded;
+-- error 42501
+SELECT a FROM guarded WHERE ctid = '(0,1)';
+-- error 42501
+DELETE FROM guarded WHERE tableoid = 0;
+RESET ROLE;
+GRANT SELECT ON guarded TO reads_a_column;
+SET ROLE reads_a_column;
+SELECT tableoid = 'guarded'::regclass FROM guarded;
+DELETE FROM guarded WHERE tableoid = 0;
+RESET ROLE;
+DROP TABLE guarded;
+DROP ROLE reads_a_column;

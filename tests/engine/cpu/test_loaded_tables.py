@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gpudb.catalog.deleted_rows import DeletedRows
+from gpudb.catalog.file_tables import get_file_path
 from gpudb.catalog.tables import Table
 from gpudb.engine.cpu import loaded_tables
 from gpudb.engine.cpu.engine import CpuEngine
@@ -35,6 +37,12 @@ def _names(engine: CpuEngine) -> list[str]:
         "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'segment%'"
     ).fetchall()
     return sorted(str(row[0]) for row in rows)
+
+
+def _relation(lab: Lab, name: str) -> Table:
+    found = lab.database.store.catalog().relation("public", name)
+    assert isinstance(found, Table)
+    return found
 
 
 def _budget(engine: CpuEngine, budget: int) -> None:
@@ -65,6 +73,79 @@ def test_a_large_table_is_loaded_at_its_second_use(
     assert _names(cpu) == []
     answer(cpu, lab.request("SELECT count(*) FROM kept"))
     assert len(_names(cpu)) == 1
+
+
+def test_many_bytes_are_loaded_beside_statements(
+    cpu: CpuEngine, lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first statement reads files and has its answer; those after the loading read memory."""
+    monkeypatch.setattr(loaded_tables, "AWAITED_BYTES", 0)
+    loaded = cpu.instance.loaded
+    with loaded.open_reader() as reading:
+        assert "parquet" in reading.relation(_relation(lab, table))
+        loaded.wait()
+        assert _names(cpu) == []
+    loaded.wait()
+    (first,) = _names(cpu)
+    assert answer(cpu, lab.request("SELECT count(*), max(a) FROM kept")) == [(1000, 1000)]
+    lab.run("INSERT INTO kept VALUES (1001, 'new')")
+    assert answer(cpu, lab.request("SELECT count(*), max(a) FROM kept")) == [(1001, 1001)]
+    loaded.wait()
+    assert len(_names(cpu)) == 2
+    assert first in _names(cpu)
+    assert loaded.loads == 2
+
+
+def test_a_table_is_loaded_once_beside_many_statements(
+    cpu: CpuEngine, lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loaded_tables, "AWAITED_BYTES", 0)
+    loaded = cpu.instance.loaded
+    began, may_end = threading.Event(), threading.Event()
+    load = loaded._load
+
+    def load_late(*arguments: object) -> bool:
+        began.set()
+        assert may_end.wait(60)
+        return load(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(loaded, "_load", load_late)
+    assert answer(cpu, lab.request("SELECT count(*) FROM kept")) == [(1000,)]
+    assert began.wait(60)
+    for _ in range(3):
+        assert answer(cpu, lab.request("SELECT count(*) FROM kept")) == [(1000,)]
+    may_end.set()
+    loaded.wait()
+    assert loaded.loads == 1
+
+
+def test_files_that_are_removed_before_they_are_loaded_trouble_nobody(
+    cpu: CpuEngine, lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loaded_tables, "AWAITED_BYTES", 0)
+    loaded = cpu.instance.loaded
+    load = loaded._load
+
+    def remove_and_load(*arguments: object) -> bool:
+        for file in arguments[2]:  # type: ignore[attr-defined]
+            Path(get_file_path(file.path)).unlink()
+        return load(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(loaded, "_load", remove_and_load)
+    assert answer(cpu, lab.request("SELECT count(*) FROM kept")) == [(1000,)]
+    loaded.wait()
+    assert _names(cpu) == []
+    assert not loaded._loading[_relation(lab, table).oid].locked()
+
+
+def test_closing_stops_what_is_loaded_beside(lab: Lab, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loaded_tables, "AWAITED_BYTES", 0)
+    endless = "SELECT one.range AS a FROM range(1000000000) one, range(1000000000) two WHERE one.range + two.range < 0"
+    monkeypatch.setattr(loaded_tables, "scan_sql", lambda *_: endless)
+    engine = CpuEngine(spill=lab.database.store.spill)
+    engine.instance.loaded.load_beside(_relation(lab, table))
+    engine.close()  # returns
+    assert engine.instance.loaded.loads == 0
 
 
 def test_an_append_loads_only_its_own_files(cpu: CpuEngine, lab: Lab, table: str) -> None:

@@ -66,3 +66,6 @@ select date_trunc('hour', x), date_trunc('minute', x), date_trunc('day', x) from
 -- zone UTC
 date '5874897-12-31' + 1
 date '4714-11-24 BC' - 1
+-- operands that are named, for their length
+select date_bin('15 minutes', t + n * interval '1 day 2 hours' - n * interval '3 minutes' + interval '1 second', t - n * interval '1 year 3 minutes 20 seconds' + interval '1 second'), make_date(n * 3 + 2000 - n * n + abs(n) * 2 - n, abs(n) % 12 + 1 + n * n - n * n, 1 + abs(n) * 2 + n - n), make_timestamp(2000 + n * n - n * n + abs(n), 1 + abs(n) % 12, 1 + abs(n) + n - n + n - n, n * n + 1, 3 + abs(n) - n, 1.5 * n * n) from (values (timestamp '2020-02-29 10:00', 1), (timestamp 'infinity', 2), (null, 3), (timestamp '2001-01-01', null)) v(t, n)
+select make_date(2021, 2 + n - n * n + n * n, 20 + n * 3 - n + n * n - n * n + n) from (values (1), (9)) v(n)

@@ -73,3 +73,7 @@ random() between 0 and 1, random() < 1
 select round((2 * 6371 * asin(sqrt(sin(radians(b - a) / 2) ^ 2 + cos(radians(a)) * cos(radians(b)) * sin(radians(d - c) / 2) ^ 2)))::numeric, 6) from (values (40.7::float8, 40.8::float8, -73.9::float8, -74.0::float8), (0, 0, 0, 0), (null, 1, 2, 3)) v(a, b, c, d)
 select ((a * b + c) * (a - b) / (c + 1.5)) * ((a + b) * (b + c) - a / (b * c + 0.5)) from (values (1.5::float8, 2.5::float8, 3.5::float8)) v(a, b, c)
 select round(((a / b) * (b / c) + (c / a)) / (a / c), 6) from (values (1.5, 2.5, 3.5), (10, 3, 7)) v(a, b, c)
+-- operands that are named, for their length
+select width_bucket((x - 1.5) * (x + 2) - x * 0.25 + abs(x) * sqrt(abs(x)), abs(x) * 2 - 100 + x, x * x + 1000 + abs(x), 5 + x::int) from (values (1::float8), (2.5), (-3), (null)) v(x)
+select width_bucket((x - 1.5) * (x + 2) - x * 0.25, abs(x) * 2 - 100 + x, x * x + 1000 + abs(x), 5 + x::int) from (values (1::numeric(6,2)), (2.5), (-3), (null)) v(x)
+select width_bucket(x, 1, 1, 5) from (values (1::float8), (2)) v(x)

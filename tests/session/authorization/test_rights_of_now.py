@@ -114,7 +114,7 @@ def test_own_grants_meet_those_of_others(database: Database) -> None:
     run(owner, "CREATE ROLE reader; CREATE TABLE t (x int); CREATE TABLE kept (x int); GRANT SELECT ON t TO reader")
     run(
         owner,
-        "BEGIN; GRANT INSERT ON t TO reader; INSERT INTO kept VALUES (1); SAVEPOINT p; INSERT INTO kept VALUES (2)",
+        "BEGIN ISOLATION LEVEL REPEATABLE READ; GRANT INSERT ON t TO reader; INSERT INTO kept VALUES (1); SAVEPOINT p; INSERT INTO kept VALUES (2)",
     )
     run(other, "REVOKE SELECT ON t FROM reader; GRANT SELECT ON kept TO reader")
     assert value(owner, "SELECT has_table_privilege('reader', 't', 'SELECT')") is True
@@ -134,7 +134,7 @@ def test_a_role_that_another_drops(database: Database) -> None:
     """What a transaction made for a role is not committed once the role is gone."""
     owner, other = database.session("gpudb"), database.session("gpudb")
     run(owner, "CREATE ROLE gone")
-    run(owner, "BEGIN; CREATE TABLE given (x int); ALTER TABLE given OWNER TO gone")
+    run(owner, "BEGIN ISOLATION LEVEL REPEATABLE READ; CREATE TABLE given (x int); ALTER TABLE given OWNER TO gone")
     run(other, "DROP ROLE gone")
     assert value(owner, "SELECT count(*) FROM pg_roles WHERE rolname = 'gone'") == 0
     assert state(owner, "COMMIT") == "40001"

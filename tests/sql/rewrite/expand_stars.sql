@@ -35,3 +35,19 @@ SELECT count(*) FROM t WHERE EXISTS (SELECT u.a, u.u_b FROM u)
 SELECT * FROM (SELECT 1 AS a, 2 AS a) AS x
 -- after
 SELECT * FROM (SELECT 1 AS a, 2 AS a) AS x
+-- before
+SELECT * EXCLUDE (a) REPLACE (t_b + 1 AS t_b) FROM t
+-- after
+SELECT t_b + 1 AS t_b FROM t
+-- before
+SELECT x.* EXCLUDE (x.t_b) RENAME (a AS b), u.* FROM t AS x, u
+-- after
+SELECT x.a AS b, u.a, u.u_b FROM t AS x, u
+-- before
+SELECT abs(COLUMNS('b$')), COLUMNS(* EXCLUDE (a)) + 1 AS more FROM t
+-- after
+SELECT abs(t.t_b) AS t_b, t.t_b + 1 AS more FROM t
+-- before
+SELECT max(COLUMNS('^(.).*b$')) AS "most_\1" FROM t
+-- after
+SELECT max(t.t_b) AS most_t FROM t

@@ -201,6 +201,7 @@ def test_a_damaged_table_cannot_be_backed_up(tmp_path: Path) -> None:
     with Store(tmp_path / "data") as store:
         oid = created(store, "t")
         insert(store, oid, (1, "x"))
+        store.fold()
         location = table_of(store, oid).metadata_location
     Path(location or "").unlink()
     with Store(tmp_path / "data") as store, pytest.raises(GpudbError) as raised:

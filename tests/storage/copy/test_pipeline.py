@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
 
 from gpudb.storage.copy.pipeline import AgedPool, Pipeline, Stopped, map_in_order
+from tests.support.sessions import wait_until
 
 
 def test_results_come_in_order() -> None:
@@ -115,3 +117,15 @@ def test_tasks_of_the_oldest_pipeline_run_first() -> None:
         pipeline.end()
         list(pipeline)
     assert ran == ["first", "second 0", "second 1"]
+
+
+def test_a_waiting_thread_keeps_no_result() -> None:
+    """Rows are free once their consumer lets go of them, though no other task comes."""
+
+    class Rows:
+        pass
+
+    future = AgedPool(1).submit(0, Rows)
+    rows = weakref.ref(future.result(60))
+    del future
+    wait_until(lambda: rows() is None, "the rows are gone")

@@ -93,6 +93,7 @@ def test_a_copy_without_the_write_ahead_log_is_refused(tmp_path: Path) -> None:
         oid = created(store, "kept")
         for number in range(4):
             insert(store, oid, (number, "x"))
+        store.fold()
         assert (directory / "catalog.db-wal").stat().st_size
         shutil.copytree(directory, copy, ignore=shutil.ignore_patterns("*-wal", "*-shm", "lock"))
     refused(copy)
@@ -127,12 +128,16 @@ def test_a_commit_of_which_a_table_is_missing_is_left_out(tmp_path: Path) -> Non
         one, two = created(store, "one"), created(store, "two")
         insert(store, one, (1, "x"))
         insert(store, two, (1, "x"))
+        store.fold()
         with store.begin() as reader:  # keeps the metadata before the last commit
             with store.begin() as transaction:
                 transaction.append(one, [ab((2, "both"))])
                 transaction.append(two, [ab((2, "both"))])
                 transaction.commit()
-            shutil.copytree(directory, tmp_path / "copy", ignore=shutil.ignore_patterns("catalog*", "lock"))
+            store.fold()
+            shutil.copytree(
+                directory, tmp_path / "copy", ignore=shutil.ignore_patterns("catalog*", "commits.log", "lock")
+            )
             reader.rollback()
         newest = table_of(store, two).metadata_location
     assert newest is not None

@@ -65,11 +65,12 @@ def calls(entry: Entry, most: int = MOST) -> Iterator[Call]:
     """
     target = entry.target
     assert target is not None
-    for types in _types(target):
+    for types in argument_types(target):
         yield Call(entry.name, types, tuple(draw(entry.name, types, most)), target)
 
 
-def _types(target: Function | Operator) -> Iterator[tuple[str, ...]]:
+def argument_types(target: Function | Operator) -> Iterator[tuple[str, ...]]:
+    """Yields the lists of argument types that an overload is called with: several for a polymorphic or variadic one."""
     if isinstance(target, Operator):
         shapes = [tuple(each.name for each in (target.left, target.right) if each is not None)]
     else:

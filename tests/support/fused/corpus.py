@@ -40,6 +40,12 @@ QUERIES = (
     "SELECT d, k, count(*), sum(a), min(s) FROM f GROUP BY d, k",
     "SELECT b, j, w, ts, t, count(*), sum(a), max(x) FROM f GROUP BY b, j, w, ts, t",
     "SELECT extract(year from d), extract(month from d), extract(dow from d), count(*) FROM f GROUP BY 1, 2, 3",
+    "SELECT floor(a / 3.5::float8)::int, ceil(n::float8)::bigint, count(*), sum(s) FROM f GROUP BY 1, 2",
+    "SELECT floor(x * 10)::int + floor((x - 1) * 3)::int * 200 AS place, count(*) FROM f GROUP BY 1",
+    "SELECT round(x)::int, trunc(x)::smallint, x::bigint, count(*) FROM f WHERE x BETWEEN -3e4 AND 3e4 GROUP BY 1, 2, 3",
+    "SELECT date_part('hour', ts)::int, date_part('month', d)::smallint, avg(n), count(*) FROM f GROUP BY 1, 2",
+    "SELECT date_trunc('week', ts), count(*), sum(a) FROM f GROUP BY 1",
+    "SELECT date_trunc('hour', ts), date_trunc('day', ts), date_trunc('milliseconds', ts), count(*) FROM f GROUP BY 1, 2, 3",
     "SELECT extract(year from ts), extract(hour from ts), extract(doy from d), count(*) FROM f GROUP BY 1, 2, 3",
     "SELECT extract(minute from ts), extract(quarter from ts), extract(isodow from d), extract(day from d), count(*)"
     " FROM f GROUP BY 1, 2, 3, 4",

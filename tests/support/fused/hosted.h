@@ -15,6 +15,7 @@
 struct Place { unsigned x; };
 struct uint2 { unsigned x, y; };
 struct uint4 { unsigned x, y, z, w; };
+struct float4 { float x, y, z, w; };
 extern thread_local Place threadIdx, blockIdx, blockDim, gridDim;
 extern thread_local uint4* shared_memory;
 extern thread_local unsigned long long* warps_memory;

@@ -21,6 +21,8 @@ from gpudb.engine.gpu.backend.vector_indexes import Places, VectorIndex
 from gpudb.vector_indexes.definition import IndexDefinition
 
 _T = TypeVar("_T")
+_ROWS = "_gpudb_rows"
+"""The attribute of a lazy frame with the rows that it reads unchanged; what Polars makes of the frame lacks it."""
 TURN, TURNS = 648_056, 1_048_573
 """Multiplier and prime modulus that map a row's number to a turn, so that equal rows alternate between parts."""
 
@@ -90,6 +92,12 @@ class ComputedFrame(Protocol):
     def add_columns(self, columns: pl.DataFrame | ComputedFrame) -> ComputedFrame:
         """Returns the same rows with more columns, from the host or from the same memory."""
 
+    def dtype(self, name: str) -> pl.DataType:
+        """Returns the type of a column."""
+
+    def select(self, names: Mapping[str, str]) -> ComputedFrame:
+        """Returns columns under new names, each with the name of its source; nothing is copied."""
+
     def max_integer(self, name: str) -> int | None:
         """Returns the largest integer in a column; None if the column has no value."""
 
@@ -101,6 +109,28 @@ class ComputedFrame(Protocol):
 
     def null_count(self, name: str) -> int:
         """Returns the number of NULLs in a column."""
+
+
+def attach_rows(lazy: pl.LazyFrame, rows: Callable[[], ComputedFrame]) -> pl.LazyFrame:
+    """Lets `held_rows` find the rows that a lazy frame reads, unchanged. `rows` must not refer to the lazy frame."""
+    setattr(lazy, _ROWS, rows)
+    return lazy
+
+
+def held_rows(lazy: pl.LazyFrame) -> ComputedFrame | None:
+    """Returns the computed rows that a lazy frame reads unchanged; None if anything is left to compute."""
+    rows: Callable[[], ComputedFrame] | None = getattr(lazy, _ROWS, None)
+    return rows() if rows is not None else None
+
+
+def select_columns(lazy: pl.LazyFrame, columns: Sequence[pl.Expr], kinds: Sequence[pl.DataType]) -> pl.LazyFrame:
+    """Selects columns under new names and cast to their kinds: of computed rows, computed rows if no type changes."""
+    rows = held_rows(lazy)
+    if rows is None or not columns:
+        return lazy.select(columns)
+    names = {each.meta.output_name(): each.meta.root_names()[0] for each in columns}
+    same = all(rows.dtype(source) == kind for source, kind in zip(names.values(), kinds, strict=True))
+    return rows.select(names).lazy if same else lazy.select(columns)
 
 
 class Offloaded(ABC):
@@ -127,7 +157,7 @@ class Backend(Protocol):
         """Sets the priority of the calling thread: what it computes does not wait for less urgent work."""
 
     def compute(self, lazy: pl.LazyFrame) -> ComputedFrame:
-        """Computes a lazy frame."""
+        """Computes a lazy frame; returns the rows of one that has them (see `held_rows`)."""
 
     def compute_on_host(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         """Computes a lazy frame for a step that runs on the host; `why` names the step in EXPLAIN ANALYZE."""
@@ -158,7 +188,8 @@ class Backend(Protocol):
     ) -> pl.LazyFrame:
         """Returns a lazy frame that has at least the first `count` rows by a key, and perhaps others.
 
-        The remaining columns are then computed for few rows. `again` says that computing the frame twice is cheap.
+        The remaining columns are then computed for few rows, which may be on the host: they are sorted there soonest.
+        `again` says that computing the frame twice is cheap.
         """
 
     def partition_by_hash(

@@ -73,6 +73,14 @@ class CodedFrame:
         """See `ComputedFrame`."""
         return self.plain.add_columns(columns)
 
+    def dtype(self, name: str) -> pl.DataType:
+        """See `ComputedFrame`."""
+        return self.plain.dtype(name)
+
+    def select(self, names: Mapping[str, str]) -> ComputedFrame:
+        """See `ComputedFrame`."""
+        return self.plain.select(names)
+
     def max_integer(self, name: str) -> int | None:
         """See `ComputedFrame`."""
         return self.codes.max_integer(name)

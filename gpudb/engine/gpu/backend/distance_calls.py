@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 from gpudb.values.bit_keys import split_bits
-from gpudb.values.vector_keys import decode_numbers, split_keys
+from gpudb.values.vector_keys import HALF_PRECISION, SINGLE, decode_numbers, split_bytes
 
 _BLOCK = 1 << 18
 """Numbers of a block of rows that are computed at once."""
@@ -27,10 +27,11 @@ METRICS: Mapping[str, int] = {
     "l2_distance": 0,
     "inner_product": 1,
     "vector_negative_inner_product": 2,
+    "halfvec_negative_inner_product": 2,
     "cosine_distance": 3,
     "l1_distance": 4,
 }
-"""The functions of two vectors, and their numbers in kernels/vectors.cu."""
+"""The functions of two vectors, of single or of half precision, and their numbers in kernels/vectors.cu."""
 BIT_METRICS: Mapping[str, int] = {"hamming_distance": 0, "jaccard_distance": 1, "gpu_similarity": 2}
 """The same of two bit strings."""
 
@@ -40,6 +41,7 @@ class DistanceCall:
     """The distance, by one of METRICS, of the vectors in column `left` to those in `right` or to a constant `to`.
 
     `dimensions` are those of all vectors, `to` the bytes of a constant. Of bit strings by BIT_METRICS they are bits.
+    Numbers of vectors have `width` bytes: 4, or 2 of half precision.
     """
 
     name: str
@@ -48,6 +50,12 @@ class DistanceCall:
     left: str
     right: str | None
     to: bytes | None
+    width: int = SINGLE.itemsize
+
+    @property
+    def precision(self) -> np.dtype[Any]:
+        """NumPy's type of the numbers."""
+        return SINGLE if self.width == SINGLE.itemsize else HALF_PRECISION
 
 
 def compute_distances(frame: pl.DataFrame, call: DistanceCall) -> list[pl.Series]:
@@ -76,11 +84,11 @@ def _measure(call: DistanceCall, left: pa.LargeBinaryArray, right: pa.LargeBinar
     made = np.empty(len(left), np.float64)
     if call.metric in BIT_METRICS:
         return _measure_bits(call, left, right)
-    to = None if call.to is None else decode_numbers(np.frombuffer(call.to, np.uint8))
+    to = None if call.to is None else _decode(np.frombuffer(call.to, np.uint8), call)
     step = max(1, _BLOCK // call.dimensions)
     for start in range(0, len(left), step):
-        rows = _to_matrix(left.slice(start, step), call.dimensions)
-        others = to if right is None else _to_matrix(right.slice(start, step), call.dimensions)
+        rows = _to_matrix(left.slice(start, step), call)
+        others = to if right is None else _to_matrix(right.slice(start, step), call)
         with np.errstate(invalid="ignore", over="ignore"):
             made[start : start + step] = _COMPUTE[call.metric](rows, others)
     return made
@@ -105,8 +113,12 @@ def _measure_bits(call: DistanceCall, left: pa.LargeBinaryArray, right: pa.Large
     return made
 
 
-def _to_matrix(keys: pa.LargeBinaryArray, dimensions: int) -> Matrix:
-    return split_keys(keys)[1].reshape(-1, dimensions)
+def _to_matrix(keys: pa.LargeBinaryArray, call: DistanceCall) -> Matrix:
+    return _decode(split_bytes(keys)[1], call).reshape(-1, call.dimensions)
+
+
+def _decode(words: npt.NDArray[np.uint8], call: DistanceCall) -> Matrix:
+    return np.asarray(decode_numbers(words, call.precision).astype(np.float32, copy=False))
 
 
 def _dot(left: Any, right: Any) -> Doubles:
@@ -135,6 +147,7 @@ _COMPUTE: dict[str, Callable[[Any, Any], Doubles]] = {
     "l2_distance": _euclidean,
     "inner_product": _dot,
     "vector_negative_inner_product": lambda left, right: -_dot(left, right),
+    "halfvec_negative_inner_product": lambda left, right: -_dot(left, right),
     "cosine_distance": _cosine,
     "l1_distance": _taxicab,
 }

@@ -18,6 +18,8 @@ from gpudb.engine.gpu.backend.base import (
     Offloaded,
     Priority,
     SortOrder,
+    attach_rows,
+    held_rows,
 )
 from gpudb.engine.gpu.backend.dictionary import Dictionary, take
 from gpudb.engine.gpu.backend.exact_calls import ExactCall, compute_exact
@@ -46,7 +48,7 @@ class HostFrame:
     @property
     def lazy(self) -> pl.LazyFrame:
         """See `ComputedFrame`."""
-        return self.table.lazy()
+        return attach_rows(self.table.lazy(), lambda: self)
 
     @property
     def rows(self) -> int:
@@ -83,6 +85,14 @@ class HostFrame:
         more = columns if isinstance(columns, pl.DataFrame) else columns.to_polars()
         return HostFrame(self.table.with_columns(more.get_columns()))
 
+    def dtype(self, name: str) -> pl.DataType:
+        """See `ComputedFrame`."""
+        return self.table[name].dtype
+
+    def select(self, names: Mapping[str, str]) -> HostFrame:
+        """See `ComputedFrame`."""
+        return HostFrame(pl.DataFrame([self.table[source].alias(name) for name, source in names.items()]))
+
     def max_integer(self, name: str) -> int | None:
         """See `ComputedFrame`."""
         found: int | None = self.table[name].max()  # type: ignore[assignment]
@@ -115,7 +125,8 @@ class HostBackend:
 
     def compute(self, lazy: pl.LazyFrame) -> HostFrame:
         """See `Backend`."""
-        return HostFrame(collect(lazy))
+        held = held_rows(lazy)
+        return held if isinstance(held, HostFrame) else HostFrame(collect(lazy))
 
     def compute_on_host(self, lazy: pl.LazyFrame, why: str) -> pl.DataFrame:
         """See `Backend`."""
@@ -142,7 +153,7 @@ class HostBackend:
 
     def compute_exact(self, lazy: pl.LazyFrame, calls: Sequence[ExactCall]) -> HostFrame:
         """See `Backend`."""
-        operands = collect(lazy)
+        operands = self.compute(lazy).table
         return HostFrame(pl.DataFrame([column for call in calls for column in compute_exact(operands, call)]))
 
     def from_host(self, frame: pl.DataFrame) -> HostFrame:
@@ -153,7 +164,7 @@ class HostBackend:
         self, lazy: pl.LazyFrame, key: pl.Expr, order: SortOrder, count: int, *, again: bool
     ) -> pl.LazyFrame:
         """See `Backend`."""
-        lazy = lazy if again else collect(lazy).lazy()
+        lazy = lazy if again else self.compute(lazy).lazy
         keys = collect(lazy.select(key.alias("key")))["key"]
         if not (keys.dtype.is_numeric() or keys.dtype.is_temporal() or keys.dtype == pl.String):
             return lazy
@@ -239,7 +250,7 @@ class HostBackend:
 
     def take_rows(self, lazy: pl.LazyFrame, places: Places) -> HostFrame:
         """See `Backend`."""
-        return HostFrame(collect(lazy)[places])
+        return HostFrame(self.compute(lazy).table[places])
 
     def build_vector_index(self, lazy: pl.LazyFrame, definition: IndexDefinition) -> VectorIndex | None:
         """See `Backend`."""

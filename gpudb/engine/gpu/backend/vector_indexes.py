@@ -43,7 +43,7 @@ class HostVectorIndex:
 
     def search(self, query: bytes, count: int, breadth: int) -> Places | None:
         """See `VectorIndex`."""
-        vector = decode_numbers(np.frombuffer(query, np.uint8))
+        vector = decode_numbers(np.frombuffer(query, np.uint8), self._definition.precision).astype(np.float32)
         if not find_indexable(vector[None], self._definition)[0]:
             return None
         return self._index.search(vector, count, breadth).numbers
@@ -55,9 +55,9 @@ def build_on_host(vectors: pl.Series, definition: IndexDefinition) -> HostVector
         return None
     held = vectors.to_arrow()
     keys = (held.combine_chunks() if isinstance(held, pa.ChunkedArray) else held).cast(pa.large_binary())
-    lengths, numbers = split_keys(keys)
+    lengths, numbers = split_keys(keys, definition.precision)
     places = np.flatnonzero(lengths)
-    matrix = numbers.reshape(-1, definition.dimensions)
+    matrix = numbers.astype(np.float32, copy=False).reshape(-1, definition.dimensions)
     kept = find_indexable(matrix, definition)
     batches = [(places[kept], matrix[kept])]
     index: Graph | Lists

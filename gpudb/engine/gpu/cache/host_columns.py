@@ -29,6 +29,7 @@ from gpudb.catalog.deleted_rows import Rows
 from gpudb.catalog.file_tables import FilePart, get_file_path
 from gpudb.catalog.tables import Column, DataFile, Table
 from gpudb.engine.figures import track_step
+from gpudb.engine.gpu.backend.host import HostFrame
 from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.engine.gpu.cache.column_cache import ColumnCache
 from gpudb.engine.gpu.cache.dictionaries import GrowingDictionary
@@ -165,7 +166,7 @@ class ResidentTables:
         growing = self._coded_columns(scan.table, planned, coded) if coded else {}
         parts = [self._file_columns(scan.table, planned, each, growing) for each in planned.files]
         if parts:
-            lazy = pl.concat(parts).lazy() if len(parts) > 1 else parts[0].lazy()
+            lazy = HostFrame(pl.concat(parts) if len(parts) > 1 else parts[0]).lazy
         else:
             types = tuple(column.type for column in planned.columns)
             lazy = (empty_frame(types) if types else pl.DataFrame(schema={NO_COLUMNS: pl.Boolean()})).lazy()

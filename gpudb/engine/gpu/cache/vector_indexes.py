@@ -101,7 +101,8 @@ class WorkerIndexes:
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
-        self._lock = threading.Lock()
+        self._guard = threading.Lock()
+        self._locks: dict[_Key, threading.Lock] = {}
         self.indexes: ColumnCache[_Key, HeldIndex] = ColumnCache()
         self._last: LruCache[_Key, tuple[HeldIndex, tuple[FileShare, ...], Located]] = LruCache(_MAX_LOCATED)
 
@@ -122,7 +123,7 @@ class WorkerIndexes:
         if rows < MIN_ROWS:
             return None
         key = table.oid, column.field_id, definition, partition
-        with self._hold():
+        with self._hold(key):
             held = self.indexes.get(key)
             located = None if held is None else self._locate(key, held, scanned)
             if held is None or located is None or len(located.others) * _MAX_NEW_SHARE > rows:
@@ -134,14 +135,19 @@ class WorkerIndexes:
         return None if held.index is None else (held.index, located)
 
     @contextmanager
-    def _hold(self) -> Iterator[None]:
-        """Waits for the lock, which a build has for as long as it takes; raises StatementEnded meanwhile."""
-        while not self._lock.acquire(timeout=_POLL_SECONDS):
+    def _hold(self, key: _Key) -> Iterator[None]:
+        """Waits for an index's lock, which its build has for as long as it takes; raises StatementEnded meanwhile.
+
+        Statements that search other indexes do not wait for it.
+        """
+        with self._guard:
+            lock = self._locks.setdefault(key, threading.Lock())
+        while not lock.acquire(timeout=_POLL_SECONDS):
             check_stop()
         try:
             yield
         finally:
-            self._lock.release()
+            lock.release()
 
     def _locate(self, key: _Key, held: HeldIndex, scanned: Sequence[FileShare]) -> Located:
         last = self._last.get(key)
@@ -152,6 +158,9 @@ class WorkerIndexes:
 
     def evict(self, table: int) -> int:
         """Evicts a table's indexes; returns their bytes."""
+        with self._guard:
+            for key in [each for each, lock in self._locks.items() if each[0] == table and not lock.locked()]:
+                del self._locks[key]
         return self.indexes.evict(table)
 
 

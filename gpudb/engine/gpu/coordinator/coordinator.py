@@ -12,6 +12,8 @@ import logging
 import pickle
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import and_
 from typing import Any, TypeVar
 
 from gpudb.engine.admission import Admission
@@ -202,8 +204,10 @@ class Execution:
         self.figures = sorted(figures, key=lambda each: (each.stage, each.partition))
         for each in self.figures:
             self.measured[each.stage].add(each.partition // chunks, each)
-        if all(answer.fast_path for answer in answers):
-            self._cluster.fast_path_pool.enable(self.planned.digest, self._parameters)
+        # The same kernels run there, over the same columns: a plan is of the files of one snapshot.
+        size = sum(kernel.bytes for each in self.figures for kernel in each.kernels)
+        use = reduce(and_, (answer.fast_path for answer in answers))
+        self._cluster.fast_path_pool.enable(self.planned.digest, self._parameters, use, size)
         if count > chunks == 1 and not self._bound:
             self._cluster.build_cache.record(*key, [(answer.bound, answer.unbound) for answer in answers])
         self._results = {partition: data for answer in answers for partition, data in answer.results}

@@ -36,16 +36,17 @@ class FastPath:
             return "no: it is processed in chunks"
         if self._cluster.size > 1 and planned.two_phase is None:
             return "no: rows other than partial results are exchanged between workers"
-        if self._pool.is_enabled(planned.digest, encode_parameters(request)):
+        if self._count_bytes(planned, request, encode_parameters(request)) is not None:
             return "yes"
-        return "no: a part is not a prepared kernel, or returns too many rows"
+        return "no: it takes long, exchanges rows, or returns too many"
 
     def try_run(self, planned: PhysicalPlan, request: Request, parameters: bytes) -> pa.RecordBatch | None:
         """Returns a statement's rows; None falls back to staged execution.
 
         Raises 57014 if the statement is cancelled.
         """
-        if planned.chunks > 1 or not self._pool.is_enabled(planned.digest, parameters):
+        size = self._count_bytes(planned, request, parameters)
+        if planned.chunks > 1 or size is None:
             return None
         phases = planned.two_phase if self._cluster.size > 1 else None
         if self._cluster.size > 1 and phases is None:
@@ -73,7 +74,19 @@ class FastPath:
             cancel.check()
         if rows is None:
             self._pool.disable(planned.digest, parameters)
+        else:
+            request.settings.measures["fast_path_bytes"] = size
         return rows
+
+    def _count_bytes(self, planned: PhysicalPlan, request: Request, parameters: bytes) -> int | None:
+        """Returns the bytes that a statement reads on the fast path; None if it does not take it.
+
+        One that may be long with other parameters waits for admission where its role or its group has a limit.
+        """
+        settings = request.settings
+        if (settings.group is not None or settings.max_running) and not planned.cost.short:
+            return self._pool.count_measured_bytes(planned.digest, parameters)
+        return self._pool.count_bytes(planned.digest, parameters)
 
     def _request_rows(
         self,

@@ -24,6 +24,7 @@ from gpudb.engine.gpu.backend.base import (
     Offloaded,
     Priority,
     SortOrder,
+    held_rows,
 )
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.backend.exact_calls import ExactCall
@@ -132,6 +133,11 @@ class CudfBackend:
 
     def _compute(self, lazy: pl.LazyFrame, few_rows: int) -> CudfFrame | HostFrame:
         check_stop()
+        held = held_rows(lazy)
+        if isinstance(held, CudfFrame):
+            return held.on_host if few_rows and held.rows <= few_rows else held
+        if isinstance(held, HostFrame) and few_rows and held.rows <= few_rows:
+            return held
         refused: list[str] = []
         for flags in _OPTIMIZATIONS:
             node, refused = translate(lazy, flags)
@@ -234,11 +240,13 @@ class CudfBackend:
         name, table = key.meta.output_name(), rows.table
 
         def work() -> Any:
-            places = find_top(table.column_map[name].obj, count, descending=order.descending)
+            places = find_top(
+                self._exact.start_top_rows, table.column_map[name].obj, count, descending=order.descending
+            )
             return None if places is None else take_places(table, places)
 
         top = self.retry_with_memory(lambda: run_synchronized(work))
-        return rows.lazy if top is None else CudfFrame(top, self).lazy
+        return rows.lazy if top is None else self.compute(CudfFrame(top, self).lazy).lazy
 
     def partition_by_hash(
         self, lazy: pl.LazyFrame, keys: Sequence[pl.Expr], count: int, *, away: bool = False

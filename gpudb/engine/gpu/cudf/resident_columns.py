@@ -111,6 +111,7 @@ class CudfTableCache:
             names, kinds = [NO_COLUMNS], [data_type(pl.Boolean())]
             one = plc.Scalar.from_py(True, kinds[0].plc_type, stream=current_stream())
             arrays = [plc.Column.from_scalar(one, rows, stream=current_stream())]
+            synchronize()
         made = CudfFrame(build_frame(arrays, names, kinds, rows), self._backend)
         bounds = tuple(column_bounds(scan.table, column) for column in columns)
         return Frame(made.lazy, bounds, texts={position: texts for position, (_, texts) in codes.items()})

@@ -1,8 +1,8 @@
-"""Pool of sockets to the workers' fast-path servers, for statements whose parts are bound and whose result is small.
+"""Pool of sockets to the workers' fast-path servers, for statements that take little time and whose result is small.
 
 The thread of a client's connection writes to a socket of each worker (see `server`); a thread there runs the statement
-and writes its rows back. No event loop and no queue is between them. A worker declines what it cannot answer, errors
-included. The statement then falls back to staged execution, which reports errors and lost workers.
+and writes its rows back. No event loop is between them. A worker declines what it cannot answer, errors included. The
+statement then falls back to staged execution, which reports errors and lost workers.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import threading
 from collections.abc import Sequence
 
 from gpudb.engine.gpu.fastpath.server import FastPathRequest, connect, receive, send
+from gpudb.engine.gpu.rpc.messages import FastPathUse
 from gpudb.engine.protocol import Cancel
 from gpudb.lru import LruCache
 
@@ -29,20 +30,36 @@ class FastPathPool:
     def __init__(self, secret: bytes, tls: ssl.SSLContext | None = None) -> None:
         self._secret, self._tls = secret, tls
         self._idle: dict[str, list[socket.socket]] = {}
-        self._enabled: LruCache[tuple[bytes, bytes], bool] = LruCache(4096)
+        self._enabled: LruCache[tuple[bytes, bytes | None], int] = LruCache(4096)
+        """Statements that take the fast path, with these parameters or any, and the bytes that their kernels read."""
         self._lock = threading.Lock()
 
-    def enable(self, digest: bytes, parameters: bytes) -> None:
-        """Records that the workers can answer a statement on the fast path."""
-        self._enabled.put((digest, parameters), True)
+    def enable(self, digest: bytes, parameters: bytes, use: FastPathUse, size: int) -> None:
+        """Records which further runs of a statement the workers can answer on the fast path, by kernels that read so
+        many bytes.
+        """
+        if FastPathUse.BOUND in use:
+            self._enabled.put((digest, parameters), size)
+        if FastPathUse.SHORT in use:
+            self._enabled.put((digest, None), size)
+
+    def count_bytes(self, digest: bytes, parameters: bytes) -> int | None:
+        """Returns the bytes of columns that a statement reads on the fast path; None if it does not take it."""
+        size = self.count_measured_bytes(digest, parameters)
+        return self._enabled.get((digest, None)) if size is None else size
+
+    def count_measured_bytes(self, digest: bytes, parameters: bytes) -> int | None:
+        """The same of a statement that has run with these parameters."""
+        return self._enabled.get((digest, parameters))
 
     def is_enabled(self, digest: bytes, parameters: bytes) -> bool:
         """Returns whether the workers can answer a statement on the fast path."""
-        return (digest, parameters) in self._enabled
+        return self.count_bytes(digest, parameters) is not None
 
     def disable(self, digest: bytes, parameters: bytes) -> None:
         """Removes a statement that a worker has declined."""
         self._enabled.pop((digest, parameters))
+        self._enabled.pop((digest, None))
 
     def request(
         self, endpoints: Sequence[str], requests: Sequence[FastPathRequest], cancel: Cancel, others: Sequence[str] = ()

@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 from gpudb.engine.gpu.backend.dictionary import Dictionary
+from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.engine.gpu.exchange.result_codec import result_schema
 from gpudb.engine.gpu.finalize.merge import (
     MAX_MERGED_ROWS,
@@ -26,10 +27,18 @@ from gpudb.engine.gpu.finalize.merge import (
     NotMergeable,
     StateColumn,
     States,
+    to_numpy,
 )
 from gpudb.engine.gpu.fused.planning.top_n import constant_count
 from gpudb.engine.gpu.lower.expressions.arrow import to_numerics
-from gpudb.engine.gpu.lower.groups.aggregates import DEVIATIONS, deviation_options, has_wide_squares, is_exact_deviation
+from gpudb.engine.gpu.lower.groups.aggregates import (
+    DEVIATIONS,
+    deviation_options,
+    find_fold,
+    has_wide_squares,
+    is_exact_deviation,
+)
+from gpudb.engine.gpu.lower.groups.folds import state_names
 from gpudb.engine.gpu.lower.groups.groups import Aggregation
 from gpudb.errors import GpudbError
 from gpudb.exact import words
@@ -37,8 +46,11 @@ from gpudb.exact.arrow import to_decimals
 from gpudb.exact.deviations import deviations
 from gpudb.exact.numerics import Numerics
 from gpudb.exact.quotients import divide
+from gpudb.lru import IdentityKey, LruCache
 from gpudb.plan.tree.nodes import Aggregate, Node, Project, Sort
 from gpudb.plan.tree.stage_nodes import Final, Receive
+from gpudb.plcuda.aggregates import CudaAggregate
+from gpudb.plcuda.calls import call_aggregate
 from gpudb.sql import bound
 from gpudb.types import MAX_DIGITS, SqlType
 from gpudb.types.facts import EXACT_NUMBERS, INTEGER_LIMITS
@@ -77,6 +89,10 @@ class OutputColumn:
 Maker = Callable[[MergedGroups], OutputColumn]
 
 
+_COMPILED: LruCache[IdentityKey[Node], tuple[FinalStage, ...]] = LruCache(1024)
+"""Compiled stages; none for those that need the lowering."""
+
+
 class _Unsupported(Exception):
     """The stage needs the lowering."""
 
@@ -99,11 +115,16 @@ class FinalResult:
 
 
 def compile_final_stage(root: Node) -> FinalStage | None:
-    """Compiles a stage over rows or states of groups; None if it needs the lowering."""
-    try:
-        return FinalStage(root)
-    except _Unsupported:
-        return None
+    """Compiles a stage over rows or states of groups, once for each; None if it needs the lowering."""
+    key = IdentityKey(root)
+    found = _COMPILED.get(key)
+    if found is None:
+        try:
+            found = (FinalStage(root),)
+        except _Unsupported:
+            found = ()
+        _COMPILED.put(key, found)
+    return found[0] if found else None
 
 
 class FinalStage:
@@ -147,6 +168,10 @@ class FinalStage:
         for number, key in enumerate(node.keys):
             self._add(key.type, _key_maker(f"k{number}", key.type))
         for number, call in enumerate(node.calls):
+            fold = find_fold(call)
+            if fold is not None:
+                self._add(call.type, _fold_maker(f"a{number}", fold))
+                continue
             maker = _CALLS.get(call.function.name)
             if maker is None or any(arg.type.name not in _SUPPORTED for arg in call.args):
                 raise _Unsupported
@@ -379,6 +404,20 @@ def _float_maker(name: str, *, average: bool) -> Maker:
         if np.isinf(totals).any():
             raise _Unsupported
         return OutputColumn(totals / np.maximum(counts, 1) if average else totals, valid)
+
+    return make
+
+
+def _fold_maker(name: str, fold: CudaAggregate) -> Maker:
+    """Returns the maker for a PL/CUDA aggregate, whose states of several workers only the lowering merges."""
+    names = state_names(fold, name)
+
+    def make(states: MergedGroups) -> OutputColumn:
+        if states.several:
+            raise _Unsupported
+        has, *fields = (states.key(each).values for each in names)
+        found = call_aggregate("finish_states", fold, (fields, has), check_stop)
+        return OutputColumn(*to_numpy(pl.Series(pl.from_arrow(found))))
 
     return make
 

@@ -131,7 +131,7 @@ def iter_candidates(
     found: NearestScan, source: NearestSource, query: bytes, wanted: int
 ) -> Iterator[tuple[Places, Places]]:
     """Yields places in a scan of more and more of the nearest rows, and of all rows that the index lacks."""
-    if not 0 < wanted <= _MAX_RESULT or len(query) != 4 * found.definition.dimensions:
+    if not 0 < wanted <= _MAX_RESULT or len(query) != found.definition.precision.itemsize * found.definition.dimensions:
         return
     opened = source.open(found)
     if opened is None:

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, SortOrder
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, SortOrder, held_rows
 from gpudb.engine.gpu.backend.dictionary import Dictionary
+from gpudb.engine.gpu.backend.host import HostBackend, HostFrame
+from gpudb.engine.gpu.limits import FEW_ROWS
 from gpudb.engine.gpu.lower.error_codes import Error, first_error
 from gpudb.engine.gpu.lower.expressions.constants import comparison_key
 from gpudb.engine.gpu.lower.expressions.deferred import DeferredSteps
@@ -44,7 +46,7 @@ from gpudb.engine.gpu.lower.relations.recursion import run_recursion
 from gpudb.engine.gpu.lower.relations.set_operations import combine
 from gpudb.engine.gpu.lower.texts import late_materialization
 from gpudb.engine.gpu.lower.texts.coded_keys import group_codes
-from gpudb.engine.gpu.lower.values import Value, column_value, physical_columns, type_bounds
+from gpudb.engine.gpu.lower.values import Value, column_value, physical_columns, read_bytes, type_bounds
 from gpudb.engine.gpu.lower.windows import windows
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotSupportedOnWorkers
@@ -57,6 +59,7 @@ from gpudb.sql.traverse import split_conjuncts
 from gpudb.type_dispatch import dispatch_on_type
 from gpudb.types import INT4, INT8, SqlType
 
+_HOST = HostBackend()
 _LARGE_ROWS = 50_000
 """Row count of a table from which the first rows are searched for before sorting."""
 _MAX_FIRST_ROWS = 10_000
@@ -260,7 +263,8 @@ class StageLowering:
         first = limit + (offset or 0) if limit is not None and _is_large(node.input) else 0
         lazy = self._sort(frame, node.keys, first, again=_is_scan(node.input)) if node.keys else frame.lazy
         if limit is not None or offset:
-            lazy = lazy.slice(offset or 0, limit)
+            few = _few_on_host(lazy)
+            lazy = lazy.slice(offset or 0, limit) if few is None else HostFrame(few.slice(offset or 0, limit)).lazy
         return Frame(lazy, frame.bounds, texts=frame.texts)
 
     def _nearest_frame(self, sort: nodes.Sort, wanted: int) -> Frame | None:
@@ -269,7 +273,7 @@ class StageLowering:
         found = find_nearest_scan(sort) if source is not None and self._on_frame is None else None
         if source is None or found is None:
             return None
-        query = pl.select(ExpressionLowering((), self._host).value(found.to).expr).item()
+        query = read_bytes(ExpressionLowering((), self._host).value(found.to))
         if query is None:
             return None
         reader = find_reader(sort, found.scan)
@@ -323,7 +327,8 @@ class StageLowering:
             nulls_last=[not key.nulls_first for _, key in sort_keys],
             maintain_order=True,
         )
-        return drop_deferred(result, expressions.deferred)
+        result = drop_deferred(result, expressions.deferred)
+        return result if not first or _few_on_host(lazy) is None else _HOST.compute(result).lazy
 
     def _row_count(self, expr: bound.Expr | None, clause: str) -> int | None:
         count = self._evaluate_count(expr, clause) if expr is not None else None
@@ -509,6 +514,15 @@ def _prime(least: int) -> int:
     while least > 1 and (least == 2 or any(least % factor == 0 for factor in range(2, isqrt(least) + 1))):
         least += 1
     return least
+
+
+def _few_on_host(lazy: pl.LazyFrame) -> pl.DataFrame | None:
+    """Returns the rows of a lazy frame that has a few on the host, and leaves nothing to compute; None for others.
+
+    They are computed further right there: where a GPU's operators run is found out only by a translation of the plan.
+    """
+    rows = held_rows(lazy)
+    return rows.table if isinstance(rows, HostFrame) and rows.rows <= FEW_ROWS else None
 
 
 def _is_large(node: nodes.Node) -> bool:

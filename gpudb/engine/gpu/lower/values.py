@@ -30,7 +30,7 @@ import pyarrow as pa
 from gpudb.engine.gpu.lower.error_codes import Error
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.types import MAX_DIGITS, SqlType
-from gpudb.types.facts import INTEGER_LIMITS
+from gpudb.types.facts import GEOMETRIC, INTEGER_LIMITS
 from gpudb.values.calendar import DAY
 from gpudb.values.interval import Interval
 from gpudb.values.vector_keys import encode_key
@@ -53,6 +53,8 @@ _PLAIN: dict[str, pl.DataType] = {
     "uuid": pl.String(),
     "json": pl.String(),
     "jsonpath": pl.String(),
+    "tsvector": pl.String(),
+    "tsquery": pl.String(),
     "macaddr": pl.String(),
     "macaddr8": pl.String(),
     "bit": pl.String(),
@@ -64,6 +66,9 @@ _PLAIN: dict[str, pl.DataType] = {
     "inet": pl.Binary(),
     "cidr": pl.Binary(),
     "matrix": pl.Binary(),
+    "halfvec": pl.Binary(),
+    "sparsevec": pl.Binary(),
+    **dict.fromkeys(GEOMETRIC, pl.Binary()),
     "money": pl.Int64(),
     "timetz": pl.Int64(),
     "date": pl.Date(),
@@ -83,6 +88,8 @@ def physical_columns(kind: SqlType) -> dict[str, pl.DataType]:
         return {"": pl.Binary(), "v": _value_polars_type(kind)}
     if kind.labels:
         return {"": pl.Int32()}
+    if kind.wide:
+        raise NotSupportedOnWorkers(f"{kind} beyond {MAX_DIGITS} digits")
     if kind.name == "numeric":
         dtype = pl.Int64() if kind.numeric_digits[0] <= 18 and not kind.is_carried else pl.Int128()
         return {"": dtype, "s": pl.Int8()} if kind.is_carried else {"": dtype}
@@ -171,6 +178,8 @@ class Value:
     bounds: Bounds = None
     others: tuple[tuple[str, pl.Expr], ...] = ()
     constant: bool = False
+    raw: bytes | None = None
+    """The value of a constant that is bytes, where the lowering has it."""
 
     @property
     def scale(self) -> int:
@@ -239,10 +248,10 @@ def literal_value(value: object, kind: SqlType) -> Value:
             return Value(kind, pl.lit(value, _PLAIN[kind.name]), constant=True)
         case int() if kind.name in INTEGER_LIMITS or kind.name == "oid":
             return Value(kind, pl.lit(value, _PLAIN[kind.name]), None, (value, value), constant=True)
-        case bytes() if kind.name in {"bytea", "matrix"}:
-            return Value(kind, pl.lit(value, pl.Binary), constant=True)
+        case bytes() if kind.name in {"bytea", "matrix", "halfvec", "sparsevec", *GEOMETRIC}:
+            return _bytes_literal(kind, value)
         case tuple() if kind.name == "vector":
-            return Value(kind, pl.lit(encode_key(value), pl.Binary), constant=True)
+            return _bytes_literal(kind, encode_key(value))
         case str() if kind.name in _STRINGS or kind.name.startswith("reg"):
             return Value(kind, pl.lit(value), constant=True)
         case str() if kind.labels:
@@ -260,6 +269,18 @@ def literal_value(value: object, kind: SqlType) -> Value:
             return Value(kind, pl.lit(micros, pl.Int64), constant=True)
         case _:
             raise NotSupportedOnWorkers(f"a constant of type {kind.plain}")
+
+
+def _bytes_literal(kind: SqlType, value: bytes) -> Value:
+    return Value(kind, pl.lit(value, pl.Binary), constant=True, raw=value)
+
+
+def read_bytes(constant: Value) -> bytes | None:
+    """Returns the bytes of a constant; None for NULL."""
+    if constant.raw is not None:
+        return constant.raw
+    found: bytes | None = pl.select(constant.expr).item()
+    return found
 
 
 def interval_value(kind: SqlType, months: pl.Expr, days: pl.Expr, microseconds: pl.Expr) -> Value:

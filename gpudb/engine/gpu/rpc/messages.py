@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import IntEnum, IntFlag, StrEnum
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from gpudb.engine.figures import StageFigures, Wire
@@ -90,30 +90,40 @@ class FetchFailed(Message):
     partition: int
 
 
+class FastPathUse(IntFlag):
+    """Which further runs of a statement a worker can answer on the fast path."""
+
+    NEVER = 0
+    BOUND = 1
+    """Those with the same parameters, for which its fused parts are bound."""
+    SHORT = 2
+    """Those with any parameters: its stages take little time, bound or not."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunResult(Message):
     """The figures of a statement's stages on a worker, and its partitions of the result (None: stored on the worker).
 
-    `fast_path` is whether the worker can answer the statement on the fast path from now on. The stages that ran are
+    `fast_path` says whether the worker can answer the statement on the fast path from now on. The stages that ran are
     `bound` if all their fused parts are, else `unbound`; both are empty if stages were left out.
     """
 
     figures: tuple[StageFigures, ...]
     results: tuple[tuple[int, bytes | None], ...]
-    fast_path: bool = False
+    fast_path: FastPathUse = FastPathUse.NEVER
     bound: tuple[int, ...] = ()
     unbound: tuple[int, ...] = ()
 
     def to_wire(self) -> Wire:
         """See `Message`."""
         figures = tuple([each.to_wire() for each in self.figures])
-        return figures, self.results, self.fast_path, self.bound, self.unbound
+        return figures, self.results, int(self.fast_path), self.bound, self.unbound
 
     @classmethod
     def from_wire(cls, wire: Wire) -> RunResult:
         """See `Message`."""
-        figures, *more = wire
-        return cls(tuple([StageFigures.from_wire(each) for each in figures]), *more)
+        figures, results, fast_path, *more = wire
+        return cls(tuple([StageFigures.from_wire(each) for each in figures]), results, FastPathUse(fast_path), *more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from gpudb.engine.gpu.fused.planning.matching import find_scan
 from gpudb.engine.gpu.fused.runner import NumpyRunner, ReadyPart
 from gpudb.engine.gpu.limits import HOST_ROWS
 from gpudb.engine.gpu.rpc.errors import PartitionLost, TooLarge, encode_error
-from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed, Refusal, Refused, RunReply, RunResult
+from gpudb.engine.gpu.rpc.messages import Failed, FastPathUse, FetchFailed, Refusal, Refused, RunReply, RunResult
 from gpudb.engine.gpu.stage.stage_executor import BoundPart, StageTask
 from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
@@ -62,6 +62,10 @@ class Fetch(Protocol):
         consumer: int,
         timing: FetchTiming | None = None,
     ) -> Awaitable[ComputedFrame]: ...
+
+
+class NotBound(Exception):
+    """A fused part of a statement is not bound, or a part of it is none."""
 
 
 class QueryRun:
@@ -129,7 +133,7 @@ class QueryRun:
         return RunResult(
             tuple(self._figures),
             tuple(self._results),
-            self._is_fast_path_ready(partitions),
+            self._find_fast_path_use(partitions),
             *self._report_bound(partitions),
         )
 
@@ -199,20 +203,21 @@ class QueryRun:
         if self._finished is not None:
             self._results.append((0, encode_batch(self._finished.batch)))
 
-    def _is_fast_path_ready(self, partitions: Sequence[int]) -> bool:
-        """Returns whether the fast path can answer the statement from now on.
-
-        It returned few rows, used bound parts only, and ran in short time, whatever was estimated.
-        """
+    def _find_fast_path_use(self, partitions: Sequence[int]) -> FastPathUse:
+        """Returns which further runs of the statement the fast path can answer, after a run with few rows."""
         if self._share or self._chunks > 1 or any(data is None for _, data in self._results):
-            return False
-        if not self._running.short and sum(each.milliseconds for each in self._figures) > _SHORT_MILLISECONDS:
-            return False
+            return FastPathUse.NEVER
+        # The time that was measured, whatever was estimated
+        short = sum(each.milliseconds for each in self._figures) <= _SHORT_MILLISECONDS
+        use = FastPathUse.BOUND if short or self._running.short else FastPathUse.NEVER
         if self._count > 1:
-            return self._two_phase.is_ready(partitions, self._figures)
+            return use if self._two_phase.is_ready(partitions, self._figures) else FastPathUse.NEVER
+        if any(each.rows > HOST_ROWS for each in self._figures):
+            return FastPathUse.NEVER
         bound_parts, stages = self._plan_sequence()
-        few = all(each.rows <= HOST_ROWS for each in self._figures)
-        return few and all(is_bound(stage.root, bound_parts) for stage in stages)
+        if not all(is_bound(stage.root, bound_parts) for stage in stages):
+            use = FastPathUse.NEVER
+        return use | FastPathUse.SHORT if short and not self._measure else use
 
     @property
     def _two_phase(self) -> TwoPhaseWorker:
@@ -221,7 +226,7 @@ class QueryRun:
     def answer_fast_path(self, request: FastPathRequest) -> bytes | None:
         """Answers a fast-path request about a bound statement in the caller's thread.
 
-        None for many rows or unbound parts.
+        None for many rows. Raises NotBound if a part is not bound.
         """
         if self._count > 1:
             phases = self._two_phase
@@ -231,11 +236,24 @@ class QueryRun:
         kernels, single = self._executor.kernels, self._plan.single_kernel
         if kernels is not None and single is not None:
             ready = kernels.get(single.part, self._whole_key)
-            return self._run_single_kernel(single, kernels, ready) if ready is not None else None
+            if ready is None:
+                raise NotBound
+            return self._run_single_kernel(single, kernels, ready)
         bound_parts, stages = self._plan_sequence()
-        outputs: dict[int, list[ComputedFrame]] = {}
         if not all(is_bound(stage.root, bound_parts) for stage in stages):
-            return None
+            raise NotBound
+        return self._run_to_end(stages, bound_parts)
+
+    def run_unbound(self) -> bytes | None:
+        """Runs the statement on the only worker in the caller's thread, which is a queue's.
+
+        None for many rows, or once it has taken as long as long ones.
+        """
+        bound_parts, stages = self._plan_sequence()
+        return self._run_to_end(stages, bound_parts)
+
+    def _run_to_end(self, stages: list[Stage], bound_parts: Mapping[int, BoundPart]) -> bytes | None:
+        outputs: dict[int, list[ComputedFrame]] = {}
         if self._run_stages(stages, outputs, bound_parts):
             return None
         if self._finished is not None:

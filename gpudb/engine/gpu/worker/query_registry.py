@@ -133,8 +133,10 @@ class RunningQuery:
         )
 
     def fail(self, error: GpudbError) -> None:
-        """Ends the statement here with an error."""
-        if self.task is not None and not self.task.done():
+        """Ends the statement here with an error; on the fast path, which has no task, staged execution raises it."""
+        if self.task is None:
+            self.error = error
+        elif not self.task.done():
             self.error = error
             self.task.cancel()
 

@@ -57,7 +57,7 @@ from gpudb.engine.gpu.worker.device import open_gpu, open_host
 from gpudb.engine.gpu.worker.executor import Executor
 from gpudb.engine.gpu.worker.loop_watchdog import LoopWatchdog
 from gpudb.engine.gpu.worker.pinning import CacheManager, host_facts
-from gpudb.engine.gpu.worker.query import QueryRun
+from gpudb.engine.gpu.worker.query import NotBound, QueryRun
 from gpudb.engine.gpu.worker.query_registry import QueryRegistry, RunningQuery
 from gpudb.errors import OutOfMemory
 
@@ -295,11 +295,14 @@ class StageWorker(WorkerPlugin):
     # ---------------------------------------------------------------------------------------- statements
 
     def answer_fast_path(self, request: FastPathRequest) -> bytes | None:
-        """Answers a fast-path request in the caller's thread from bound parts, one statement at a time.
+        """Answers a fast-path request: from bound parts in the caller's thread, one statement at a time, else in the
+        queue of short statements.
 
         None declines it, also after an error: staged execution raises the error again.
         """
         statement = request.statement
+        if self._queries.has_ended(statement):
+            return None  # cancelled before its request has arrived
         running = self._queries.begin(statement)
         running.short = True
         try:
@@ -308,9 +311,15 @@ class StageWorker(WorkerPlugin):
                 return None
             peers = (self._worker.address,) * request.partition_count
             work = QueryRun(self.executor, self._fetch_output, running, plan, peers, 1, request.parameters)
-            with self._fast_path_lock:
-                self.executor.backend.set_priority(Priority.FAST_PATH)
-                return self.executor.run_tracked(running, lambda: work.answer_fast_path(request))
+            try:
+                with self._fast_path_lock:
+                    self.executor.backend.set_priority(Priority.FAST_PATH)
+                    return self.executor.run_tracked(running, lambda: work.answer_fast_path(request))
+            except NotBound:
+                if request.partition_count > 1:
+                    return None
+            queue = self.executor.queues[Priority.SHORT]
+            return queue.submit(self.executor.run_tracked, running, work.run_unbound).result()
         except Exception as error:
             _LOG.info("statement %s falls back to staged execution: %s", statement, error)
             return None

@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 from gpudb.server.http.console.channel import Channel
 from gpudb.server.http.console.console import Console
 from gpudb.server.http.console.tabs import Tab
+from gpudb.server.wire.client_errors import to_client_error
 
 CLIENT_CLOSED = 499
 """The status of an answer that nobody receives."""
@@ -38,10 +39,28 @@ def start_run(
 ) -> Channel:
     """Runs a task in a tab on a thread, which fills the channel; it is cancelled if the client goes.
 
-    `done` is called, in the event loop, when the task has ended.
+    `done` is called, in the event loop, when the task has ended. An exception that the task does not handle ends the
+    channel too, and the tab's session if the task has not given it back.
     """
     channel = Channel(partial(console.cancel, tab, run), tab.check)
-    console.start(partial(task, channel)).add_done_callback(lambda _: done())
+
+    def work() -> None:
+        try:
+            task(channel)
+        except BaseException as failure:
+            error = to_client_error(failure)
+            try:
+                tab.fail(run, error)
+            finally:
+                channel.end(error)
+
+    try:
+        started = console.start(work)
+    except BaseException as failure:  # no thread could be started
+        tab.fail(run, to_client_error(failure))
+        done()
+        raise
+    started.add_done_callback(lambda _: done())
     return channel
 
 

@@ -11,8 +11,9 @@ from starlette.requests import Request
 
 from gpudb.engine.scheduling import answer_soon
 from gpudb.server.http.console.access import WrongPasswords
+from gpudb.server.http.console.kept_results import KeptResults
 from gpudb.server.http.console.logins import ConsoleLogin, Logins
-from gpudb.server.http.console.requests import COOKIE, check_csrf
+from gpudb.server.http.console.requests import check_csrf, name_cookie
 from gpudb.server.http.console.tabs import Tab
 from gpudb.server.http.login import Sources, open_sources
 from gpudb.storage.copy.pipeline import AgedPool
@@ -31,6 +32,7 @@ class Console:
         self._find_sources = find_sources
         self.logins = Logins(idle_seconds)
         self.wrong_passwords = WrongPasswords()
+        self.kept = KeptResults()
         self._threads = AgedPool(MAX_THREADS)
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
@@ -43,7 +45,7 @@ class Console:
     def authenticate(self, request: Request) -> tuple[Sources, ConsoleLogin]:
         """Returns whose request it is; 28000 without login, 403 for a change that the page has not asked for."""
         sources = self.sources
-        login = self.logins.find(sources, request.cookies.get(COOKIE))
+        login = self.logins.find(sources, request.cookies.get(name_cookie(request)))
         if request.method not in ("GET", "HEAD"):
             check_csrf(request, login)
         return sources, login
@@ -78,6 +80,7 @@ class Console:
             while True:
                 await asyncio.sleep(min(_SWEEP_S, self.logins.idle_seconds / 2))
                 await self.start(self.logins.end_idle)
+                self.kept.drop_ended()
 
     def close(self) -> None:
         """Ends all sessions: the database is about to be closed."""

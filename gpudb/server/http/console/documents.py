@@ -19,6 +19,8 @@ KINDS = ("query", "dashboard")
 MAX_BODY = 4 << 20
 """Bytes of a request with a document."""
 
+MAX_TOTAL = 64 << 20
+"""Bytes of the bodies of all documents of a role: the catalog is in the memory of every coordinator."""
 _MAX_DOCUMENTS, _MAX_NAME = 1000, 200
 _ATTEMPTS = 5
 _CONFLICTS = frozenset({"40001", "40P01"})
@@ -50,13 +52,13 @@ class Documents:
         def put(catalog: Catalog) -> Catalog:
             if sum(each.owner == self._role.oid for each in catalog.documents.values()) >= _MAX_DOCUMENTS:
                 message = f"a role has no more than {_MAX_DOCUMENTS} documents"
-                raise SqlError.of("program_limit_exceeded", message)
-            return catalog.put(made)
+                raise SqlError.of("program_limit_exceeded", message, hint=_LIMIT_HINT)
+            return _put(catalog, made)
 
         return _describe(self._change(put), made)
 
     def change(self, identifier: str, fields: dict[str, Any]) -> dict[str, object]:
-        """Changes the fields `name`, `shared` and `body` of a document, of which any may be missing."""
+        """Changes the fields `name`, `shared` and `body` of a document, of which any may be missing; 54000 as `add`."""
         changes = {key: value for key, value in fields.items() if key in ("name", "shared")}
         if "name" in changes:
             _check_name(changes["name"])
@@ -64,7 +66,7 @@ class Documents:
             changes["body"] = _encode(fields["body"])
 
         def put(catalog: Catalog) -> Catalog:
-            return catalog.put(replace(self._find_own(catalog, identifier), **changes, changed=_now()))
+            return _put(catalog, replace(self._find_own(catalog, identifier), **changes, changed=_now()))
 
         catalog = self._change(put)
         return _describe(catalog, catalog.documents[identifier])
@@ -110,6 +112,22 @@ class Documents:
         if found.owner != self._role.oid and not self._role.superuser:
             raise SqlError.of("insufficient_privilege", f'must be owner of the document "{found.name}"')
         return found
+
+
+_LIMIT_HINT = "Delete documents that are not needed any more."
+
+
+def _put(catalog: Catalog, document: Document) -> Catalog:
+    """Returns the catalog with a document; 54000 if its owner's would be too large together."""
+    others = (each for each in catalog.documents.values() if each.owner == document.owner and each.id != document.id)
+    size = len(document.body.encode())
+    total = size + sum(len(each.body.encode()) for each in others)
+    known = catalog.documents.get(document.id)
+    if total > MAX_TOTAL and (known is None or size > len(known.body.encode())):
+        message = f"the documents of a role have no more than {MAX_TOTAL >> 20} MB together"
+        detail = f"With this one they would have {total / (1 << 20):.1f} MB."
+        raise SqlError.of("program_limit_exceeded", message, detail=detail, hint=_LIMIT_HINT)
+    return catalog.put(document)
 
 
 def _describe(catalog: Catalog, document: Document) -> dict[str, object]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 
 import pyarrow as pa
 
 from gpudb.errors import SqlError
 from gpudb.server.http.console.channel import Channel, ClientGone
+from gpudb.server.http.console.kept_results import KeptResult
 from gpudb.server.http.console.tabs import Tab
 from gpudb.server.wire.client_errors import to_client_error
 from gpudb.server.wire.results import NOTHING_SENT, Sent, count_changed
 from gpudb.session.results import CopyOut
+from gpudb.session.session import Session
 
 FORMATS = {
     "csv": ("FORMAT csv, HEADER", "text/csv; charset=utf-8"),
@@ -23,25 +26,61 @@ FORMATS = {
 _PIECE = 1 << 20
 
 
-def run_export(tab: Tab, sql: str, form: str, channel: Channel) -> None:
-    """Fills the channel with a query's rows, on this thread; an error breaks the download off, or is all of it."""
+def run_export(tab: Tab, sql: str, form: str, channel: Channel, kept: KeptResult | None = None) -> None:
+    """Fills the channel with a query's rows, on this thread; an error breaks the download off, or is all of it.
+
+    The query reads a kept result in a session of charts, or runs in a tab, where it cannot write: 25006.
+    """
     error = None
     try:
-        _run(tab, sql, form, channel)
+        if kept is None:
+            with _reading(tab.session):
+                _run(tab, sql, form, channel)
+        else:
+            tab.session.settings.set("TimeZone", kept.zone)
+            with kept.show(tab.session):
+                _run(tab, sql, form, channel)
     except BaseException as failure:
         gone = isinstance(failure, ClientGone)
         canceled = SqlError.of("query_canceled", "canceling statement due to user request")
         error = canceled if gone else to_client_error(failure)
         if error.position:
             error.position = max(error.position - len(_BEFORE), 1)
-        tab.session.fail()
+        if kept is not None:
+            tab.session.fail()
         tab.recording.end(NOTHING_SENT, error.sqlstate)
         tab.session.sync()
     finally:
-        tab.finish()
+        tab.finish() if kept is None else tab.finish_clean()
     channel.end(error)
 
 
+@contextmanager
+def _reading(session: Session) -> Iterator[None]:
+    """Context of statements that only read, in a transaction of their own, or a part of the tab's that is taken back.
+
+    After an error the tab's transaction is what it was before.
+    """
+    if session.status == "E":
+        yield  # and raises 25P02
+        return
+    is_inside = session.status == "T"
+    _command(session, f"SAVEPOINT {_MARK}; SET LOCAL transaction_read_only = on" if is_inside else "BEGIN READ ONLY")
+    try:
+        yield
+    except BaseException:
+        session.fail()
+        raise
+    finally:
+        _command(session, f"ROLLBACK TO SAVEPOINT {_MARK}; RELEASE SAVEPOINT {_MARK}" if is_inside else "ROLLBACK")
+
+
+def _command(session: Session, text: str) -> None:
+    for result in session.run(text):
+        result.close()
+
+
+_MARK = "gpudb_download"
 _BEFORE = "COPY ("
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 import pyarrow as pa
 
 from gpudb.errors import GpudbError, QueryCanceled, SqlError
 from gpudb.server.http.console.channel import Channel, ClientGone
 from gpudb.server.http.console.columns import CHART, END_OF_STREAM, Encoder
+from gpudb.server.http.console.dialect.sources import Placed, place_source
 from gpudb.server.http.console.dialect.translate import Translation, resolve, translate
+from gpudb.server.http.console.kept_results import KeptResult
 from gpudb.server.http.console.tabs import Tab
 from gpudb.server.wire.client_errors import to_client_error
 from gpudb.server.wire.results import NOTHING_SENT, Sent
@@ -30,15 +32,20 @@ _DESCRIPTION = ("column_name", "column_type", "null", "key", "default", "extra")
 """The columns of DuckDB's DESCRIBE."""
 
 
-def run_chart(tab: Tab, sql: str, form: str, channel: Channel) -> None:
-    """Answers a chart's query, on this thread; its error breaks the answer off, or is all of it."""
+def run_chart(
+    tab: Tab, sql: str, form: str, channel: Channel, kept: KeptResult | None = None, source: str | None = None
+) -> None:
+    """Answers a chart's query, on this thread; its error breaks the answer off, or is all of it.
+
+    It can read the rows of a kept result by its name, and those of a `source`, a query in gpudb's own dialect.
+    """
     error: GpudbError | None = None
     try:
-        _run(tab, sql, form, channel)
+        with nullcontext() if kept is None else kept.show(tab.session):
+            _run(tab, sql, form, channel, source)
     except BaseException as failure:
         error = _fail(tab, failure)
-    finally:
-        tab.finish()
+    tab.finish_clean()  # of what a chart sets by set_config
     channel.end(error)
 
 
@@ -53,12 +60,11 @@ def _fail(tab: Tab, failure: BaseException) -> GpudbError:
     return error
 
 
-def _run(tab: Tab, sql: str, form: str, channel: Channel) -> None:
+def _run(tab: Tab, sql: str, form: str, channel: Channel, source: str | None) -> None:
     session = tab.session
     session.measures = {}
-    session.settings.reset_all()  # what a chart before has set by set_config
     tab.recording.start(sql, runs=True)
-    translation, prepared = _prepare(tab, translate(sql))
+    translation, prepared = _prepare(tab, translate(sql), source)
     if translation.describes:
         columns, batches = _describe(prepared.columns or ())
         _send(tab, columns, batches, form, channel)
@@ -72,12 +78,19 @@ def _run(tab: Tab, sql: str, form: str, channel: Channel) -> None:
     tab.recording.end(sent)
 
 
-def _prepare(tab: Tab, translation: Translation) -> tuple[Translation, Prepared]:
+def _prepare(tab: Tab, translation: Translation, source: str | None) -> tuple[Translation, Prepared]:
     """Binds a translation; names of its select list that it uses itself get their expressions meanwhile."""
+    query = None if source is None else source.strip().rstrip(";")
+    if query is not None:
+        if tab.session.prepare(query).columns is None:  # one query, whatever its text closes
+            raise SqlError.of("feature_not_supported", "charts are drawn over the rows of a query alone")
+        tab.session.sync()
     while True:
+        placed = Placed(translation.sql) if query is None else place_source(translation.sql, query)
         try:
-            return translation, tab.session.prepare(translation.sql)
+            return translation, tab.session.prepare(placed.text)
         except GpudbError as error:
+            error.position = placed.find_position(error.position or 0)
             translation = resolve(translation, error)
             tab.session.sync()
 

@@ -15,7 +15,6 @@ from gpudb.errors import GpudbError, SqlError
 from gpudb.server.http.console.frames import describe_error
 from gpudb.server.http.console.logins import ConsoleLogin
 
-COOKIE = "gpudb_console"
 CSRF_HEADER = "x-csrf-token"
 BODY_SECONDS = 30.0
 """Seconds in which a body has to arrive."""
@@ -33,6 +32,15 @@ SECURITY_HEADERS = {
 }
 
 _STATUSES = {"28P01": 401, "28000": 401, "57P03": 503}
+
+
+def name_cookie(request: Request) -> str:
+    """Returns the name of the login's cookie, with the port that the browser asks: cookies are shared by all ports."""
+    try:
+        port = urlsplit(f"//{request.headers.get('host', '')}").port
+    except ValueError:
+        port = None
+    return f"gpudb_console_{port or (443 if request.url.scheme == 'https' else 80)}"
 
 
 class HttpError(Exception):

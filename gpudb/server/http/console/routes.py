@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 from starlette.requests import Request
@@ -12,6 +11,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from gpudb.catalog.model import FIRST_DATABASE
+from gpudb.distribution import __version__
 from gpudb.errors import GpudbError, SqlError
 from gpudb.server.http.console.access import check_named_host, check_transport
 from gpudb.server.http.console.answers import ChannelResponse, answer_when_begun, start_run
@@ -21,10 +21,10 @@ from gpudb.server.http.console.console import Console
 from gpudb.server.http.console.documents import KINDS, MAX_BODY, Documents
 from gpudb.server.http.console.exports import FORMATS, run_export
 from gpudb.server.http.console.frames import CONTENT_TYPE, describe_error, describe_notification, frame_event
+from gpudb.server.http.console.kept_results import KeptResult
 from gpudb.server.http.console.logins import ConsoleLogin
 from gpudb.server.http.console.mosaic import EXEC, MEDIA_TYPES, run_chart
 from gpudb.server.http.console.requests import (
-    COOKIE,
     SECURITY_HEADERS,
     HttpError,
     answer_error,
@@ -34,6 +34,7 @@ from gpudb.server.http.console.requests import (
     get_flag,
     get_parameters,
     get_text,
+    name_cookie,
     read_object,
 )
 from gpudb.server.http.console.statements import STATUSES, Run, Text
@@ -87,9 +88,8 @@ class Answers:
         console.logins.add(login)
         console.sweep()
         response = JSONResponse(_describe_login(sources, login))
-        response.set_cookie(
-            COOKIE, login.token, path=PREFIX, httponly=True, samesite="strict", secure=is_encrypted(request)
-        )
+        name, secure = name_cookie(request), is_encrypted(request)
+        response.set_cookie(name, login.token, path=PREFIX, httponly=True, samesite="strict", secure=secure)
         return response
 
     async def show_session(self, request: Request) -> Response:
@@ -100,8 +100,9 @@ class Answers:
         """Ends a login and its sessions."""
         _, login = self._console.authenticate(request)
         await self._console.start(lambda: self._console.logins.end(login))
+        self._console.kept.drop_ended()
         response = Response(status_code=204)
-        response.delete_cookie(COOKIE, path=PREFIX, httponly=True, samesite="strict")
+        response.delete_cookie(name_cookie(request), path=PREFIX, httponly=True, samesite="strict")
         return response
 
     async def run_statements(self, request: Request) -> Response:
@@ -116,8 +117,11 @@ class Answers:
             get_choice(body, "form", (GRID, CHART), GRID),
             get_count(body, "rows"),
         )
+        keep = get_flag(body, "keep")
         tab, run = await self._open_tab(sources, login, name, number)
-        return ChannelResponse(start_run(console, tab, run, partial(_run_text, tab, text)), CONTENT_TYPE)
+        console.kept.drop(login, name)
+        put = partial(console.kept.put, login, name) if keep else None
+        return ChannelResponse(start_run(console, tab, run, partial(_run_text, tab, text, put)), CONTENT_TYPE)
 
     async def _open_tab(self, sources: Sources, login: ConsoleLogin, name: str, number: str) -> tuple[Tab, int]:
         """Returns a tab and the run that begins in it; 409 if another one runs."""
@@ -130,21 +134,40 @@ class Answers:
         return tab, run
 
     async def export(self, request: Request) -> Response:
-        """Runs a query in a tab, and answers with a file of its rows."""
+        """Answers with a file of a kept result's rows, or runs a query in a tab, which can only read, for them."""
         sources, login = self._console.authenticate(request)
         body = await read_object(request, MAX_SQL)
-        sql, form = get_text(body, "sql"), get_choice(body, "format", tuple(FORMATS))
-        tab, run = await self._open_tab(sources, login, get_text(body, "tab"), get_text(body, "id", "export"))
-        channel = start_run(self._console, tab, run, partial(run_export, tab, sql, form))
+        form = get_choice(body, "format", tuple(FORMATS))
         headers = {"content-disposition": f'attachment; filename="gpudb.{form}"'}
+        if "result" in body:
+            kept = self._console.kept.find(login, get_text(body, "result"))
+            task = partial(run_export, sql=kept.query, form=form, kept=kept)
+            channel = await self._start_beside(sources, login, task)
+        else:
+            sql = get_text(body, "sql")
+            tab, run = await self._open_tab(sources, login, get_text(body, "tab"), get_text(body, "id", "export"))
+            channel = start_run(self._console, tab, run, partial(run_export, tab, sql, form))
         return await answer_when_begun(request, channel, FORMATS[form][1], headers)
 
     async def answer_chart(self, request: Request) -> Response:
         """Answers a chart's query, in a session of its own."""
-        console = self._console
-        sources, login = console.authenticate(request)
+        sources, login = self._console.authenticate(request)
         body = await read_object(request, MAX_SQL)
         sql, form = get_text(body, "sql"), get_choice(body, "type", tuple(MEDIA_TYPES))
+        kept = self._console.kept.find(login, get_text(body, "result")) if "result" in body else None
+        source = get_text(body, "source") if "source" in body else None
+        channel = await self._start_beside(
+            sources, login, partial(run_chart, sql=sql, form=form, kept=kept, source=source)
+        )
+        response = await answer_when_begun(request, channel, MEDIA_TYPES[form])
+        if form == EXEC and response.status_code == 200:
+            channel.close()
+            return Response(status_code=204)
+        return response
+
+    async def _start_beside(self, sources: Sources, login: ConsoleLogin, task: Callable[..., None]) -> Channel:
+        """Starts a task in a session of the login's charts, which is its first argument; the last is the channel."""
+        console = self._console
         await login.chart_places.acquire()
         try:
             tab = await console.start(lambda: login.take_chart_session(sources))
@@ -154,15 +177,12 @@ class Answers:
             raise
 
         def give_back() -> None:
-            login.give_chart_session(tab)
-            login.chart_places.release()
+            try:
+                login.give_chart_session(tab)
+            finally:
+                login.chart_places.release()
 
-        channel = start_run(console, tab, run, partial(run_chart, tab, sql, form), give_back)
-        response = await answer_when_begun(request, channel, MEDIA_TYPES[form])
-        if form == EXEC and response.status_code == 200:
-            channel.close()
-            return Response(status_code=204)
-        return response
+        return start_run(console, tab, run, lambda channel: task(tab, channel=channel), give_back)
 
     async def cancel(self, request: Request) -> Response:
         """Cancels what runs in a tab."""
@@ -178,6 +198,7 @@ class Answers:
         """Ends a tab's session."""
         _, login = self._console.authenticate(request)
         await self._console.start(lambda: login.close_tab(request.path_params["tab"]))
+        self._console.kept.drop(login, request.path_params["tab"])
         return Response(status_code=204)
 
     # ---- documents
@@ -224,11 +245,11 @@ _DOCUMENT_FIELDS: dict[str, Callable[[dict[str, Any], str], object]] = {
 }
 
 
-def _run_text(tab: Tab, text: Text, channel: Channel) -> None:
+def _run_text(tab: Tab, text: Text, keep: Callable[[KeptResult], str] | None, channel: Channel) -> None:
     """Runs a text to its end, on this thread."""
     session = tab.session
     try:
-        Run(session, tab.recording, text, channel, tab.check).run()
+        Run(session, tab.recording, text, channel, tab.check, keep).run()
         status, inbox = STATUSES[session.status], session.mailbox.inbox
         notifications = [describe_notification(inbox.popleft()) for _ in range(len(inbox))]
         last = frame_event({"event": "end", "transaction": status, "notifications": notifications})
@@ -246,7 +267,7 @@ def _describe_login(sources: Sources, login: ConsoleLogin) -> dict[str, object]:
         "database": login.request.database,
         "superuser": database.roles()[login.request.user].superuser,
         "csrf": login.csrf,
-        "version": version("gpudb"),
+        "version": __version__,
         "engine": database.engine.name,
     }
 

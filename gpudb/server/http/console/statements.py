@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -21,17 +22,20 @@ from gpudb.server.http.console.frames import (
     frame_arrow,
     frame_event,
 )
+from gpudb.server.http.console.kept_results import Collector, KeptResult
 from gpudb.server.wire.client_errors import to_client_error
 from gpudb.server.wire.recording import Recording
 from gpudb.server.wire.results import NOTHING_SENT, Sent, count_changed
 from gpudb.session.interfaces import SessionInterface
 from gpudb.session.results import CopyIn, CopyOut, Result
 from gpudb.storage.copy.pipeline import map_in_order
+from gpudb.types import widen
 from gpudb.values import parse_text
 
 STATUSES = {"I": "idle", "T": "in", "E": "failed"}
 """What the page calls a session's transaction status."""
 
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 _ROW_TAGS = frozenset({"SELECT", "FETCH"})
 _CHANGE_TAGS = frozenset({"INSERT 0", "UPDATE", "DELETE", "MERGE"})
 
@@ -47,13 +51,22 @@ class Text:
 
 
 class Run:
-    """One run of a text. `check` raises if the client has cancelled it."""
+    """One run of a text. `check` raises if the client has cancelled it.
+
+    `keep` keeps a result whose rows were all sent, and returns its token.
+    """
 
     def __init__(
-        self, session: SessionInterface, recording: Recording, text: Text, channel: Channel, check: Callable[[], None]
+        self,
+        session: SessionInterface,
+        recording: Recording,
+        text: Text,
+        channel: Channel,
+        check: Callable[[], None],
+        keep: Callable[[KeptResult], str] | None = None,
     ) -> None:
         self._session, self._recording, self._text, self._channel = session, recording, text, channel
-        self._check = check
+        self._check, self._keep = check, keep
         self._started = 0.0
         self._number = 0
 
@@ -88,7 +101,7 @@ class Run:
             raise SqlError.of("protocol_violation", message)
         zone = session.reports().get("TimeZone", "UTC")
         values = [
-            None if value is None else parse_text(type_, value, zone)
+            None if value is None else parse_text(widen(type_), value, zone)
             for type_, value in zip(prepared.parameters, given, strict=True)
         ]
         result = session.execute(prepared, values)
@@ -134,14 +147,15 @@ class Run:
             raise SqlError.of("feature_not_supported", "COPY TO STDOUT is not supported in the console", hint=hint)
         if result.columns is None:
             changed = count_changed(result.tag)
-            self._complete(result.tag, changed, None, None)
+            self._complete(result.tag, changed)
             return Sent(changed)
-        columns = describe_columns(result.columns)
-        encoder = Encoder(result.columns, self._text.form, self._session.reports().get("TimeZone", "UTC"))
+        columns, zone = describe_columns(result.columns), self._session.reports().get("TimeZone", "UTC")
+        encoder = Encoder(result.columns, self._text.form, zone)
         event = frame_event({"event": "result", "statement": self._number, "columns": columns})
         head = encoder.head
         self._channel.put(event, frame_arrow(len(head)), head)
-        rows = _Rows(result, self._text.rows)
+        collector = None if self._keep is None else Collector()
+        rows = _Rows(result, self._text.rows, collector)
         size, first_row = 0, None
         slices = (part for batch in rows for part in encoder.split(batch))
         with closing(map_in_order(partial(encoder.encode, part) for part in slices)) as pieces:
@@ -152,13 +166,19 @@ class Run:
                 size += len(piece)
                 self._check()
         self._channel.put(frame_arrow(len(END_OF_STREAM)), END_OF_STREAM)
-        self._complete(rows.tag, rows.sent, first_row, rows.truncated)
+        more: dict[str, object] = {"truncated": True} if rows.truncated else {}
+        if self._keep is not None and collector is not None and not rows.truncated:
+            kept = collector.finish(result.columns, zone)
+            more = {} if kept is None else {"kept": self._keep(kept)}
+        self._complete(rows.tag, rows.sent, first_row, more)
         return Sent(rows.sent, size)
 
     def _measure(self) -> float:
         return round(1000 * (perf_counter() - self._started), 3)
 
-    def _complete(self, tag: str, rows: int, first_row: float | None, truncated: bool | None) -> None:
+    def _complete(
+        self, tag: str, rows: int, first_row: float | None = None, more: Mapping[str, object] = _NOTHING
+    ) -> None:
         engine, size = describe_work(self._session.measures)
         event: dict[str, object] = {
             "event": "complete",
@@ -170,17 +190,19 @@ class Run:
             "engine": engine,
             "bytes": size,
             "notices": self._take_notices(),
+            **more,
         }
-        if truncated:
-            event["truncated"] = True
         self._channel.put(frame_event(event))
 
 
 class _Rows:
-    """The batches of a result up to a number of rows; a change with RETURNING is read to its end all the same."""
+    """The batches of a result up to a number of rows; a change with RETURNING is read to its end all the same.
 
-    def __init__(self, result: Result, limit: int | None) -> None:
-        self._result, self._limit = result, limit
+    Those that are sent go to the collector, too.
+    """
+
+    def __init__(self, result: Result, limit: int | None, collector: Collector | None = None) -> None:
+        self._result, self._limit, self._collector = result, limit, collector
         self.sent = self._total = 0
         self.truncated = False
 
@@ -193,6 +215,8 @@ class _Rows:
                 batch = batch.slice(0, left)
             if batch.num_rows:
                 self.sent += batch.num_rows
+                if self._collector is not None:
+                    self._collector.add(batch)
                 yield batch
             if self.truncated and self._result.tag not in _CHANGE_TAGS:
                 return
@@ -208,8 +232,8 @@ class _Rows:
 
 def describe_work(measures: Measures) -> tuple[str | None, int | None]:
     """Returns which engine ran a statement, and the bytes that it read of columns; None for what is not known."""
-    engine = measures.get("engine")
+    engine, fast = measures.get("engine"), measures.get("fast_path_bytes")
     kernels = [kernel for stage in measures.get("stages", ()) for kernel in stage.kernels if not kernel.declined]
     reads = [read for stage in measures.get("stages", ()) for read in stage.reads]
-    size = sum(kernel.bytes for kernel in kernels) + sum(read.bytes for read in reads)
-    return "fused" if kernels else engine, size or None
+    size = sum(kernel.bytes for kernel in kernels) + sum(read.bytes for read in reads) + (fast or 0)
+    return "fused" if kernels or fast is not None else engine, size or None

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from gpudb.errors import GpudbError, QueryCanceled, SqlError
 from gpudb.server.http.login import Sources
+from gpudb.server.wire.client_errors import to_client_error
 from gpudb.server.wire.client_log import choose_statement_log
 from gpudb.server.wire.hba.matching import ConnectionRequest
 from gpudb.server.wire.recording import Recording
@@ -80,6 +81,25 @@ class Tab:
             closes = self._is_closing
         if closes:
             self._end()
+
+    def fail(self, run: int, error: GpudbError) -> None:
+        """Ends the session, whose state nobody knows, of a run that an error has left without `finish`."""
+        with self._lock:
+            if self._running is None or run != self._run:
+                return
+            self.ended = self.ended or error
+            self._is_closing = True
+        self.finish()
+
+    def finish_clean(self) -> None:
+        """Gives the session back without what the run has left in it: settings, the role, locks. Else it ends."""
+        try:
+            for result in self.session.run("DISCARD ALL"):
+                result.close()
+        except BaseException as failure:
+            self.fail(self._run, to_client_error(failure))
+        else:
+            self.finish()
 
     def find_run(self, name: str) -> int | None:
         """Returns the number of the run that the client calls `name`; None if it does not run."""

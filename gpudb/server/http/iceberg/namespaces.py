@@ -35,8 +35,9 @@ def list_tables(store: Store, catalog: Catalog, role: str, schema: str) -> list[
 
 def load_table(store: Store, catalog: Catalog, role: str, schema: str, name: str) -> dict[str, Any]:
     """Returns the committed metadata of a table, and its file; 42P01 if there is none that the role may read, and
-    42501 if policies restrict the rows that it sees.
+    42501 if policies restrict the rows that it sees. It has all that was committed before.
     """
+    store.fold()
     for table in _iter_tables(store, catalog, role):
         if (table.schema, table.name) != (schema, name):
             continue

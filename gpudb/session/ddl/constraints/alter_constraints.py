@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.tables import Check, Constraint, ForeignKey, Index, IndexDetails, Table, Unique
+from gpudb.catalog.tables import Check, Constraint, Exclude, ForeignKey, Index, IndexDetails, Table, Unique
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints.constraints import add_constraints
@@ -20,6 +20,13 @@ from gpudb.session.objects.names import check_name_free
 from gpudb.session.objects.relations import put_relation
 from gpudb.sql.bind.dml.checks import rename_column
 from gpudb.sql.parse.parser import inner
+
+_WITHOUT_KEY: dict[str, Any] = {
+    "primary_key_name": None,
+    "primary_key_comment": None,
+    "primary_key_deferrable": False,
+    "primary_key_deferred": False,
+}
 
 
 def add_constraint(context: Context, table: Table, step: Any) -> None:
@@ -48,7 +55,7 @@ def drop_constraint(context: Context, table: Table, step: Any) -> None:
             release_key(context, table, key.columns, key.name, cascade=cascade)
             table = context.transaction.table(table.oid)
     if table.primary_key and step.name == table.key_name:
-        altered = replace(table, primary_key=(), primary_key_name=None, primary_key_comment=None)
+        altered = replace(table, primary_key=(), **_WITHOUT_KEY)
     elif step.name in constraint_names(table):
         altered = replace(table, constraints=tuple(c for c in table.constraints if c.name != step.name))
     elif step.missing_ok:
@@ -95,7 +102,7 @@ def rename_constraint(context: Context, table: Table, old: str, new: str) -> Non
         altered = replace(table, primary_key_name=new)
     else:
         found = next(c for c in table.constraints if c.name == old)
-        if isinstance(found, Unique):
+        if isinstance(found, Unique | Exclude):
             check_name_free(context.transaction.catalog, table.schema, new)
         altered = _replace_constraint(table, found, replace(found, name=new))
     put_relation(context, altered)
@@ -104,16 +111,22 @@ def rename_constraint(context: Context, table: Table, old: str, new: str) -> Non
 def without_columns(table: Table, names: Container[str]) -> Table:
     """The table without the constraints and indexes over dropped columns."""
     if any(name in names for name in table.primary_key):
-        table = replace(table, primary_key=(), primary_key_name=None, primary_key_comment=None)
-    remaining = tuple(c for c in table.constraints if not any(name in names for name in c.columns))
+        table = replace(table, primary_key=(), **_WITHOUT_KEY)
+    remaining = tuple(c for c in table.constraints if not any(name in names for name in _list_columns(c)))
     return replace(table, constraints=remaining)
+
+
+def _list_columns(constraint: Constraint) -> Iterator[str]:
+    yield from constraint.columns
+    if isinstance(constraint, Unique) and constraint.details is not None:
+        yield from constraint.details.included
 
 
 def constraints_after_rename(table: Table, old: str, new: str) -> tuple[Constraint, ...]:
     """The table's constraints and indexes after a column is renamed."""
     constraints: list[Constraint] = []
     for each in table.constraints:
-        if old in each.columns:
+        if old in _list_columns(each):
             columns = tuple(new if name == old else name for name in each.columns)
             each = replace(each, columns=columns)
             if isinstance(each, ForeignKey):
@@ -121,8 +134,11 @@ def constraints_after_rename(table: Table, old: str, new: str) -> tuple[Constrai
                 each = replace(each, delete_columns=names)
             if isinstance(each, Check):
                 each = replace(each, expression=rename_column(each.expression, old, new))
-            if isinstance(each, Index) and each.details is not None:
+            if isinstance(each, Index | Unique) and each.details is not None:
                 each = replace(each, details=_details_after_rename(each.details, old, new))
+            if isinstance(each, Exclude):
+                details = _details_after_rename(IndexDetails(each.keys, predicate=each.predicate), old, new)
+                each = replace(each, keys=details.keys, predicate=details.predicate)
         constraints.append(each)
     return tuple(constraints)
 

@@ -13,7 +13,9 @@ from gpudb.catalog.model import FIRST_USER_OID
 from gpudb.catalog.tables import Check, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
+from gpudb.session.ddl.constraints.exclude import build_exclude
 from gpudb.session.ddl.constraints.foreign_keys import build_foreign_key
+from gpudb.session.ddl.constraints.key_expressions import check_default_class
 from gpudb.session.objects.constraints import (
     allocate_oid,
     check_constraint_name_free,
@@ -23,15 +25,15 @@ from gpudb.session.objects.constraints import (
 from gpudb.session.objects.names import check_name_free, free_name, join_names, truncate_identifier
 from gpudb.sql.bind.dml.checks import bind_check, deparse_check, get_used_columns
 from gpudb.sql.bound import Call, Expr
+from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import inner, strings
+from gpudb.sql.rewrite.expand_composed import expand_calls
 from gpudb.sql.traverse import walk
-from gpudb.types import SqlType
-from gpudb.types.facts import WITHOUT_CLASSES
 
 Definition = tuple[Any, str | None]
 """A Constraint message, and the name of its column if it is a column constraint."""
 
-_ORDER = {pg.CONSTR_PRIMARY: 1, pg.CONSTR_UNIQUE: 2, pg.CONSTR_FOREIGN: 3}
+_ORDER = {pg.CONSTR_PRIMARY: 1, pg.CONSTR_UNIQUE: 2, pg.CONSTR_EXCLUSION: 2, pg.CONSTR_FOREIGN: 3}
 _ENFORCED = {pg.CONSTR_CHECK, pg.CONSTR_FOREIGN}
 _ATTRIBUTES = {
     pg.CONSTR_ATTR_DEFERRABLE: "DEFERRABLE", pg.CONSTR_ATTR_NOT_DEFERRABLE: "NOT DEFERRABLE",
@@ -85,6 +87,8 @@ def add_constraints(context: Context, table: Table, definitions: Sequence[Defini
             table = _with_check(context, table, node, fresh)
         elif node.contype == pg.CONSTR_FOREIGN:
             table = _with_foreign_key(context, table, node, (column,) if column else strings(node.fk_attrs))
+        elif node.contype == pg.CONSTR_EXCLUSION:
+            table = build_exclude(context, table, node)
         elif node.contype in _ORDER:
             table = _with_key(context, table, node, (column,) if column else strings(node.keys), new)
         else:
@@ -101,7 +105,7 @@ def _refuse_options(node: Any) -> None:
         ("indexname", "USING INDEX"),
         ("indexspace", "USING INDEX TABLESPACE"),
     ):
-        if getattr(node, field) and not (node.contype == pg.CONSTR_FOREIGN and "defer" in field):
+        if getattr(node, field) and not (node.contype in _ORDER and "defer" in field):
             raise FeatureNotSupported(f"{what} constraints are not supported")
     if node.contype in _ENFORCED and not node.is_enforced:
         raise SqlError.of("syntax_error", 'syntax error at or near "NOT"')
@@ -116,6 +120,7 @@ def _refuse_options(node: Any) -> None:
 
 def _with_check(context: Context, table: Table, node: Any, fresh: set[str]) -> Table:
     binder = context.binder()
+    binder.expansions = Expansions()
     expr = bind_check(binder, table, node.raw_expr, binder.new_rel())
     _refuse_processes(context, expr)
     columns = get_used_columns(table, expr)
@@ -129,7 +134,9 @@ def _with_check(context: Context, table: Table, node: Any, fresh: set[str]) -> T
         name = free_name(taken, table.name, columns[0] if len(columns) == 1 else "", "check")
     fresh.add(name)
     oid = allocate_oid(context)
-    check = Check(oid, name, deparse_check(node.raw_expr), columns, not node.skip_validation)
+    check = Check(
+        oid, name, deparse_check(expand_calls(node.raw_expr, binder.expansions)), columns, not node.skip_validation
+    )
     return replace(table, constraints=(*table.constraints, check))
 
 
@@ -159,7 +166,7 @@ def _with_key(context: Context, table: Table, node: Any, names: tuple[str, ...],
         message = f'multiple primary keys for table "{table.name}" are not allowed'
         raise binder.locate(SqlError.of("invalid_table_definition", message), node.location if new else -1)
     distinct = not node.nulls_not_distinct
-    if new and not primary and _has_same_key(table, names, distinct):
+    if new and not primary and not node.deferrable and _has_same_key(table, names, distinct):
         return table
     if node.conname:
         name = truncate_identifier(node.conname)
@@ -174,8 +181,16 @@ def _with_key(context: Context, table: Table, node: Any, names: tuple[str, ...],
         name = free_name(taken, table.name, part, label)
     if primary:
         columns = tuple(replace(c, not_null=True) if c.name in names else c for c in table.columns)
-        return replace(table, columns=columns, primary_key=names, primary_key_name=name)
-    key = Unique(allocate_oid(context), name, names, distinct)
+        return replace(
+            table,
+            columns=columns,
+            primary_key=names,
+            primary_key_name=name,
+            primary_key_deferrable=node.deferrable,
+            primary_key_deferred=node.initdeferred,
+        )
+    deferrable, deferred = node.deferrable, node.initdeferred
+    key = Unique(allocate_oid(context), name, names, distinct, deferrable=deferrable, deferred=deferred)
     return replace(table, constraints=(*table.constraints, key))
 
 
@@ -194,14 +209,6 @@ def check_key_columns(table: Table, names: Sequence[str], what: str) -> None:
             raise SqlError.of("duplicate_column", f'column "{name}" appears twice in {what} constraint')
     for name in names:
         check_default_class(types[name], "btree")
-
-
-def check_default_class(kind: SqlType, method: str) -> None:
-    """42704 for a type whose values an index cannot compare: json, matrix and arrays of them."""
-    if kind.name.lstrip("_") in WITHOUT_CLASSES:
-        message = f'data type {kind} has no default operator class for access method "{method}"'
-        hint = "You must specify an operator class for the index or define a default operator class for the data type."
-        raise SqlError.of("undefined_object", message, hint=hint)
 
 
 def _with_foreign_key(context: Context, table: Table, node: Any, columns: tuple[str, ...]) -> Table:

@@ -13,6 +13,7 @@ from gpudb.catalog.languages import TRAITS
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.wrappers import KNOWN
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
+from gpudb.functions.vector_casts import VECTOR_TYPES
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.context import Context
 from gpudb.session.ddl.databases.languages import create_language, drop_language
@@ -140,14 +141,14 @@ def _check_vectors_unused(context: Context, *, cascade: bool) -> None:
     """2BP01 while a table has a column of vectors; 0A000 with CASCADE, which would drop the column."""
     for table in context.transaction.catalog.tables():
         for column in table.columns:
-            if column.type.name.lstrip("_") != VECTOR.name:
+            if column.type.name.lstrip("_") not in VECTOR_TYPES:
                 continue
             if cascade:
                 raise FeatureNotSupported("DROP EXTENSION vector CASCADE is not supported while columns have its type")
             raise SqlError.of(
                 "dependent_objects_still_exist",
                 "cannot drop extension vector because other objects depend on it",
-                detail=f"column {column.name} of table {table.name} depends on type vector",
+                detail=f"column {column.name} of table {table.name} depends on type {column.type.name.lstrip('_')}",
                 hint="Use DROP ... CASCADE to drop the dependent objects too.",
             )
 

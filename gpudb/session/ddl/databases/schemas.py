@@ -18,6 +18,7 @@ from gpudb.session.ddl.databases.databases import change_database_owner
 from gpudb.session.ddl.foreign_data.foreign_objects import find_foreign_object
 from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.ddl.types.alter_drop_types import rename_definition, set_type_owner
+from gpudb.session.objects.large_objects import find_large_object
 from gpudb.session.objects.renamed_objects import rename_in_texts
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, require_altered
@@ -91,7 +92,7 @@ def _reserved_error(name: str) -> SqlError:
 
 
 def change_owner(context: Context) -> Result:
-    """ALTER SCHEMA, DATABASE, TYPE, DOMAIN, FUNCTION or PROCEDURE … OWNER TO."""
+    """ALTER SCHEMA, DATABASE, LARGE OBJECT, TYPE, DOMAIN, FUNCTION or PROCEDURE … OWNER TO."""
     node: Any = context.statement.node
     what = object_kind(node.object_type)
     context.check_writable(f"ALTER {what}")
@@ -101,6 +102,8 @@ def change_owner(context: Context) -> Result:
         return set_type_owner(context, strings(inner(node.object).items), owner, what)
     if what in {"FOREIGN_SERVER", "FDW"}:
         return _change_foreign_owner(context, inner(node.object).sval, owner, what)
+    if what == "LARGEOBJECT":
+        return _change_large_object_owner(context, inner(node.object), owner)
     if what == "DATABASE":
         return change_database_owner(context, inner(node.object).sval, owner)
     if what not in {"SCHEMA", *KINDS}:
@@ -118,6 +121,19 @@ def change_owner(context: Context) -> Result:
         raise SqlError.of("invalid_schema_name", f'schema "{name}" does not exist')
     context.transaction.set_catalog(replace_owner(catalog, catalog.schemas[name], owner))
     return Result("ALTER SCHEMA")
+
+
+def _change_large_object_owner(context: Context, node: Any, owner: str) -> Result:
+    """ALTER LARGE OBJECT … OWNER TO; 42704, 42501."""
+    catalog, role = context.transaction.catalog, context.session.user
+    if owner not in catalog.roles:
+        raise UndefinedObject(f'role "{owner}" does not exist')
+    found = find_large_object(catalog, node)
+    check_owner(catalog, role, found)
+    if not can_set_role(catalog, role, owner):
+        raise SqlError.of("insufficient_privilege", f'must be able to SET ROLE "{owner}"')
+    context.transaction.set_catalog(replace_owner(catalog, found, owner))
+    return Result("ALTER LARGE OBJECT")
 
 
 def _change_foreign_owner(context: Context, name: str, owner: str, what: str) -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import Any
 
@@ -12,17 +13,19 @@ from gpudb.session.context import Context
 from gpudb.session.ddl.databases.databases import comment_on_database
 from gpudb.session.ddl.databases.extensions import comment_on_extension
 from gpudb.session.ddl.foreign_data.foreign_objects import comment_on_foreign_object
-from gpudb.session.ddl.indexes.indexes import comment_on_index
+from gpudb.session.ddl.indexes.indexes import comment_on_index, find_index
 from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.ddl.policies import comment_on_policy
 from gpudb.session.ddl.roles.roles import comment_on_role
 from gpudb.session.ddl.triggers import comment_on_trigger
 from gpudb.session.ddl.types.alter_drop_types import comment_on_type
 from gpudb.session.objects.constraints import constraint_names
-from gpudb.session.objects.relations import find_column, put_relation
+from gpudb.session.objects.large_objects import comment_on_large_object
+from gpudb.session.objects.relations import find_column, lock_comments, put_relation
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, comment_on_routine
 from gpudb.sql.parse.parser import inner, strings
+from gpudb.storage.locks import Item
 
 
 def comment(context: Context) -> Result:
@@ -31,6 +34,7 @@ def comment(context: Context) -> Result:
     context.check_writable("COMMENT")
     what = object_kind(node.objtype)
     text = node.comment or None
+    lock_comments(context, _make_item(context, node, what))
     catalog = context.transaction.catalog
     if what == "SCHEMA":
         name = inner(node.object).sval
@@ -57,6 +61,9 @@ def comment(context: Context) -> Result:
     if what == "INDEX":
         comment_on_index(context, strings(inner(node.object).items), text)
         return Result("COMMENT")
+    if what == "LARGEOBJECT":
+        comment_on_large_object(context, inner(node.object), text)
+        return Result("COMMENT")
     if what in {"FOREIGN_SERVER", "FDW"}:
         return comment_on_foreign_object(context, inner(node.object).sval, text, what)
     if what not in {"TABLE", "VIEW", "COLUMN", "SEQUENCE", "MATVIEW", "FOREIGN_TABLE"}:
@@ -75,6 +82,25 @@ def comment(context: Context) -> Result:
     columns = tuple(replace(c, comment=text) if c is column else c for c in relation.columns)
     put_relation(context, replace(relation, columns=columns))
     return Result("COMMENT")
+
+
+_OF_RELATIONS = frozenset({"COLUMN", "TABCONSTRAINT", "TRIGGER", "POLICY"})
+"""What is named by its relation's name and its own."""
+
+
+def _make_item(context: Context, node: Any, what: str) -> Item:
+    """What those lock who comment on an object: its relation if it has one, or is one."""
+    catalog = context.transaction.catalog
+    named = inner(node.object)
+    names = strings(named.items) if named.DESCRIPTOR.name == "List" else ()
+    path = names[:-1] if what in _OF_RELATIONS else names
+    relation = catalog.find(path[-1], path[-2:-1] or context.session.search_path()) if path else None
+    if what == "INDEX" and (found := find_index(context, names)) is not None:
+        relation = found[0]
+    if relation is not None:
+        return Item(relation.oid, "comment", 0)
+    digest = hashlib.blake2b(f"{what} {named}".encode(), digest_size=8).digest()
+    return Item(0, "comment", int.from_bytes(digest, "big"))
 
 
 def _on_constraint(context: Context, node: Any, text: str | None) -> Result:

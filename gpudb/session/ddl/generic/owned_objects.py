@@ -10,6 +10,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer
 from gpudb.catalog.grants import revoke
+from gpudb.catalog.large_objects import LargeObject
 from gpudb.catalog.model import FIRST_USER_OID, Database, Schema
 from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.roles import Role
@@ -32,6 +33,7 @@ from gpudb.session.ddl.foreign_data.foreign_objects import drop_foreign_object
 from gpudb.session.ddl.generic.drop import drop_schema
 from gpudb.session.ddl.privileges.default_privileges import with_default
 from gpudb.session.ddl.types.alter_drop_types import drop_with_users
+from gpudb.session.execution.large_objects import drop_large_object
 from gpudb.session.objects.relations import put_relation
 from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.results import Result
@@ -153,6 +155,9 @@ def _drop(context: Context, owned: list[SecuredObject], *, cascade: bool) -> Non
     for found in owned:
         if isinstance(found, ForeignServer | ForeignDataWrapper):
             drop_foreign_object(context, found, cascade=cascade)
+    for found in owned:
+        if isinstance(found, LargeObject):
+            drop_large_object(context, found)
     for found in owned:
         if isinstance(found, Schema) and found.name in context.transaction.catalog.schemas:
             drop_schema(context, found.name, missing_ok=False, cascade=cascade)

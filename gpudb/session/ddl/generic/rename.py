@@ -18,6 +18,7 @@ from gpudb.session.ddl.constraints.foreign_keys import rename_referenced_column
 from gpudb.session.ddl.databases.databases import rename_database
 from gpudb.session.ddl.databases.schemas import rename_relations, rename_schema
 from gpudb.session.ddl.foreign_data.foreign_objects import rename_foreign_object
+from gpudb.session.ddl.generic.composite_attributes import rename_attribute
 from gpudb.session.ddl.indexes.indexes import rename_index
 from gpudb.session.ddl.parse_nodes import command_kind, object_kind
 from gpudb.session.ddl.policies import rename_policy
@@ -107,6 +108,7 @@ _RENAMES: Mapping[str, Callable[[Context, Any, str, str], Result]] = {
     "TRIGGER": lambda context, node, what, new: rename_trigger(context, node, new),
     "DOMCONSTRAINT": lambda context, node, what, new: rename_domain_constraint(context, node),
     **dict.fromkeys(("TYPE", "DOMAIN"), lambda context, node, what, new: rename_type(context, node, what)),
+    "ATTRIBUTE": lambda context, node, what, new: rename_attribute(context, node, new),
     "INDEX": _rename_index,
     **dict.fromkeys(("FOREIGN_SERVER", "FDW"), _rename_foreign_object),
     **dict.fromkeys(

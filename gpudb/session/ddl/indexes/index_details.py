@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from gpudb.catalog.tables import IndexDetails, IndexKey, Table
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.session.context import Context
-from gpudb.sql.bind.dml.checks import deparse_check, parse_expression
-from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.query.sources import build_source, table_columns
-from gpudb.sql.bind.scope import Scope
-from gpudb.sql.bind.types.conversions import coerce_condition
-from gpudb.sql.bound import NEW_ROWS, FrameScan
-from gpudb.sql.parse.parser import inner, kind, present, strings
+from gpudb.session.ddl.constraints.key_expressions import store_expression
+from gpudb.sql.parse.parser import inner, present, strings
 from gpudb.sql.parse.values import read_option, read_option_text
 
 
@@ -27,8 +21,8 @@ def read_details(context: Context, table: Table, node: Any) -> IndexDetails:
             _check_column(table, each.name)
             keys.append(IndexKey(each.name, operator_class=operator_class))
             continue
-        _check_expression(context, table, each.expr)
-        keys.append(IndexKey("", deparse_check(each.expr), operator_class))
+        expression, kind = store_expression(context, table, each.expr, enforced=node.unique)
+        keys.append(IndexKey("", expression, operator_class, kind))
     included = []
     for each in map(inner, node.index_including_params):
         if not each.name:
@@ -37,58 +31,13 @@ def read_details(context: Context, table: Table, node: Any) -> IndexDetails:
         included.append(each.name)
     predicate = ""
     if present(node.where_clause):
-        _check_expression(context, table, node.where_clause, condition=True)
-        predicate = deparse_check(node.where_clause)
+        predicate, _ = store_expression(context, table, node.where_clause, enforced=node.unique, condition=True)
     return IndexDetails(tuple(keys), tuple(included), tuple(map(_storage_option, node.options)), predicate)
-
-
-def list_used_columns(context: Context, table: Table, details: IndexDetails) -> tuple[str, ...]:
-    """The columns that an index uses, each once."""
-    expressions = [key.expression for key in details.keys if key.expression]
-    expressions += [details.predicate] if details.predicate else []
-    known = {column.name for column in table.columns}
-    found = [key.column for key in details.keys if key.column] + list(details.included)
-    found += [name for each in expressions for name in _iter_names(parse_expression(each)) if name in known]
-    return tuple(dict.fromkeys(found))
-
-
-def get_expression_name(expression: str) -> str:
-    """The name of an index's key that is an expression: that of its function, or expr."""
-    node = parse_expression(expression)
-    return strings(inner(node).funcname)[-1] if kind(node) == "func_call" else "expr"
 
 
 def _check_column(table: Table, name: str) -> None:
     if all(column.name != name for column in table.columns):
         raise UndefinedColumn(f'column "{name}" does not exist')
-
-
-def _check_expression(context: Context, table: Table, node: Any, *, condition: bool = False) -> None:
-    """Raises what is wrong with an expression; one that gpudb does not support is kept, since nothing computes it."""
-    binder = context.binder()
-    rel = binder.new_rel()
-    try:
-        scope, columns = Scope(clause="index predicates" if condition else "index expressions"), table_columns(table)
-        source = build_source(binder, rel, FrameScan(rel, NEW_ROWS, columns), columns, table.name, None, table.schema)
-        scope.add(source.items, source.columns)
-        scope.rels.add(rel)
-        expr = bind_expression(binder, scope, node)
-        if condition:
-            coerce_condition(binder, expr, "WHERE")
-        if scope.aggregates:
-            raise SqlError.of("grouping_error", f"aggregate functions are not allowed in {scope.clause}")
-    except FeatureNotSupported:
-        return
-
-
-def _iter_names(node: Any) -> Iterator[str]:
-    if node.DESCRIPTOR.name == "ColumnRef":
-        yield strings(node.fields)[-1]
-        return
-    for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                yield from _iter_names(each)
 
 
 def _storage_option(node: Any) -> str:

@@ -13,17 +13,18 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.partition_trees import list_partitions
 from gpudb.catalog.postgres.indexes import get_operator_class_name
-from gpudb.catalog.tables import Constraint, Index, IndexDetails, IndexKey, Table, Unique
+from gpudb.catalog.tables import Constraint, Exclude, Index, IndexDetails, IndexKey, Table, Unique
 from gpudb.catalog.vector_indexes import VECTOR_METHODS
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
-from gpudb.session.ddl.constraints.constraints import check_default_class, check_key_columns
+from gpudb.session.ddl.constraints.constraints import check_key_columns
 from gpudb.session.ddl.constraints.foreign_keys import release_key
-from gpudb.session.ddl.indexes.index_details import get_expression_name, list_used_columns, read_details
+from gpudb.session.ddl.constraints.key_expressions import check_default_class, list_used_columns
+from gpudb.session.ddl.indexes.index_details import read_details
 from gpudb.session.ddl.indexes.vector_indexes import build_vector_index, check_vector_index, remove_vector_index
 from gpudb.session.ddl.partitions.partitions import check_keys_include, with_constraint
-from gpudb.session.objects.constraints import allocate_oid, index_names_in
+from gpudb.session.objects.constraints import allocate_oid, index_names_in, list_key_names
 from gpudb.session.objects.names import (
     check_name_free,
     free_name,
@@ -34,7 +35,7 @@ from gpudb.session.objects.names import (
 )
 from gpudb.session.objects.relations import lock_table, put_relation
 from gpudb.session.results import Result
-from gpudb.sql.parse.parser import inner, present, strings
+from gpudb.sql.parse.parser import inner, strings
 
 _METHODS = {"btree", "hash", "gin", "gist", "spgist", "brin"} | VECTOR_METHODS
 _DESCENDING, _NULLS_FIRST = 1, 2
@@ -59,28 +60,36 @@ def create_index(context: Context) -> Result:
     _check_options(node, relation)
     details = read_details(context, relation, node)
     columns = tuple(key.column for key in details.keys)
-    named = tuple(key.column or get_expression_name(key.expression) for key in details.keys)
-    name = name or free_name(
-        index_names_in(catalog, relation), relation.name, join_names((*named, *details.included)), "idx"
-    )
+    named = list_key_names(Index(0, "", (), details=details))
+    name = name or free_name(index_names_in(catalog, relation), relation.name, join_names(named), "idx")
     check_not_scanned(context.session, relation, "CREATE INDEX")
     lock_table(context, relation)
     relation = context.transaction.table(relation.oid)
     constraint: Constraint
+    options = tuple(_option(inner(each)) for each in node.index_params)
+    is_plain = details == IndexDetails(tuple(map(IndexKey, columns)))
     if node.unique:
-        check_key_columns(relation, tuple(dict.fromkeys(columns)), "unique")
-        constraint = Unique(allocate_oid(context), name, columns, not node.nulls_not_distinct, index=True)
+        check_key_columns(relation, tuple(dict.fromkeys(filter(None, columns))), "unique")
+        constraint = Unique(
+            allocate_oid(context),
+            name,
+            columns,
+            not node.nulls_not_distinct,
+            index=True,
+            details=None if is_plain else details,
+            options=options if any(options) else (),
+        )
+        if not constraint.is_key:
+            constraint = replace(constraint, columns=list_used_columns(relation, details))
     else:
         types = {column.name: column.type for column in relation.columns}
         for key in details.keys:
             if key.column and not key.operator_class:
                 check_default_class(types[key.column], node.access_method or "btree")
-        options = tuple(_option(inner(each)) for each in node.index_params)
-        is_plain = details == IndexDetails(tuple(map(IndexKey, columns)))
         constraint = Index(
             allocate_oid(context),
             name,
-            columns if is_plain else list_used_columns(context, relation, details),
+            columns if is_plain else list_used_columns(relation, details),
             node.access_method or "btree",
             options,
             details=None if is_plain else details,
@@ -114,16 +123,7 @@ def _check_options(node: Any, table: Table) -> None:
         check_vector_index(method, node, table)
     if node.table_space:
         raise FeatureNotSupported("an index in a tablespace is not supported")
-    for present_option, what in (
-        (present(node.where_clause), "a partial unique index"),
-        (len(node.index_including_params), "a unique index with INCLUDE columns"),
-        (len(node.options), "a unique index with storage parameters"),
-    ):
-        if present_option and node.unique:
-            raise FeatureNotSupported(f"{what} is not supported")
     for each in map(inner, node.index_params):
-        if not each.name and node.unique:
-            raise FeatureNotSupported("a unique index on an expression is not supported")
         if len(each.opclassopts):
             raise FeatureNotSupported("an index with parameters of an operator class is not supported")
         if len(each.opclass) and node.unique and not _has_default_class(table, each):
@@ -170,9 +170,12 @@ def drop_index(context: Context, names: tuple[str, ...], *, missing_ok: bool, ca
         hint = f"You can drop {on} instead."
         raise SqlError.of("dependent_objects_still_exist", message, hint=hint)
     lock_table(context, table)
-    if isinstance(index, Unique):
+    if isinstance(index, Unique) and index.is_key:
         release_key(context, table, index.columns, name, cascade=cascade)
-        table = context.transaction.table(table.oid)
+    newest = context.transaction.catalog.find_relation_by_oid(table.oid)
+    if not isinstance(newest, Table):
+        raise SqlError.of("undefined_object", f'index "{names[-1]}" does not exist')
+    table = newest
     altered = replace(table, constraints=tuple(c for c in table.constraints if c.oid != index.oid))
     put_relation(context, altered)
     if isinstance(index, Index):
@@ -210,7 +213,7 @@ def comment_on_index(context: Context, names: tuple[str, ...], text: str | None)
 
 
 def _rename_if_index(each: Constraint, name: str, new: str) -> Constraint:
-    return replace(each, name=new) if each.name == name and isinstance(each, Unique | Index) else each
+    return replace(each, name=new) if each.name == name and isinstance(each, Unique | Index | Exclude) else each
 
 
 def _find_plain_index(table: Table, name: str) -> Constraint | None:

@@ -18,11 +18,12 @@ from gpudb.session.context import Context
 from gpudb.sql.parse.parser import inner, present, strings
 from gpudb.sql.parse.values import read_option_text
 from gpudb.types import SqlType
+from gpudb.values.sparse_vectors import MAX_DIMENSIONS
 from gpudb.vector_indexes.definition import PARAMETERS
 from gpudb.vector_indexes.file_indexes import IndexedFile, explain_lack
 
-_MAX_DIMENSIONS = {"vector": 2000, "bit": 64_000}
-"""Dimensions that pgvector's indexes have at most."""
+_MAX_DIMENSIONS = {"vector": 2000, "halfvec": 4000, "bit": 64_000, "sparsevec": MAX_DIMENSIONS}
+"""Dimensions that pgvector's indexes have at most; of sparse vectors they are not limited."""
 
 
 def check_vector_index(method: str, node: Any, table: Table) -> None:
@@ -104,7 +105,7 @@ def _check_parameters(method: str, node: Any) -> None:
 def build_vector_index(context: Context, table: Table, index: Index) -> None:
     """Builds an index of vectors for the files that a table has; a notice says why, if it stays a declaration."""
     defined = define_vector_index(table, index)
-    detail = "An index of an expression or of some of the rows is not searched."
+    detail = "An index of an expression, of some of the rows, or of sparse vectors is not searched."
     lack: str | None = detail if defined is None else explain_lack(defined[1])
     indexes = context.session.database.cpu.indexes
     if defined is None or lack is not None or indexes is None:

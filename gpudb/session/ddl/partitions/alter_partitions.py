@@ -8,12 +8,18 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.partition_trees import list_children
+from gpudb.catalog.partition_trees import is_same_key, list_children, list_partitions
 from gpudb.catalog.tables import Check, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.parse_nodes import definition_field
-from gpudb.session.ddl.partitions.partitions import attach_partition, check_keys_include, detach_partition
+from gpudb.session.ddl.partitions.partitions import (
+    attach_partition,
+    check_keys_include,
+    detach_partition,
+    with_constraint,
+)
+from gpudb.session.ddl.triggers import ENABLING
 from gpudb.session.objects.relations import put_relation
 from gpudb.sql.parse.parser import inner
 
@@ -30,7 +36,7 @@ _INHERITED = frozenset(
         "DropConstraint",
     }
 )
-_HARMLESS = frozenset({"SetStorage", "SetStatistics", "SetLogged", "SetUnLogged"})
+_HARMLESS = frozenset({"SetStorage", "SetStatistics", "SetLogged", "SetUnLogged", *ENABLING})
 ATTACHING = frozenset({"AttachPartition", "DetachPartition"})
 _KEYS = (pg.CONSTR_PRIMARY, pg.CONSTR_UNIQUE)
 
@@ -60,6 +66,12 @@ def alter_with_partitions(
     if action not in _INHERITED or table.partitioned_by is None or not children:
         return
     definition = inner(definition_field(step)) if action == "AddConstraint" else None
+    if definition is not None and definition.contype == pg.CONSTR_FOREIGN:
+        known = {each.oid for each in before.foreign_keys}
+        for made in (each for each in after.foreign_keys if each.oid not in known):
+            for child in list_partitions(context.transaction.catalog, after):
+                put_relation(context, with_constraint(context, _read(context, child), made))
+        return
     if only and (action == "ColumnDefault" or (definition is not None and definition.contype in _KEYS)):
         return
     if only:
@@ -106,6 +118,9 @@ def _check_partition(context: Context, table: Table, action: str, step: Any) -> 
 def _find_inherited(parent: Table, table: Table, name: str) -> bool:
     if any(each.name == name for each in parent.checks):
         return True
+    foreign = next((each for each in table.foreign_keys if each.name == name), None)
+    if foreign is not None:
+        return any(is_same_key(each, foreign) for each in parent.foreign_keys)
     key = next((each for each in table.keys if each.name == name), None)
     return key is not None and any(each.columns == key.columns for each in parent.keys)
 
@@ -129,19 +144,19 @@ def _check_step(table: Table, action: str, step: Any) -> None:
         if not plain or types[-1].endswith("serial"):
             message = "ADD COLUMN of a partitioned table is not supported with a serial type or with constraints"
             raise FeatureNotSupported(message, hint="Add the constraints by statements of their own.")
-    if action == "AddConstraint":
-        if inner(definition_field(step)).contype == pg.CONSTR_FOREIGN:
-            raise FeatureNotSupported("foreign keys of a partitioned table or partition are not supported")
 
 
 def _adapt(step: Any, action: str, before: Table, after: Table, child: Table) -> Any:
     """Returns an action as a partition needs it; None if there is nothing to do."""
     if action == "DropConstraint":
         key = next((each for each in before.keys if each.name == step.name), None)
+        foreign = next((each for each in before.foreign_keys if each.name == step.name), None)
         name = step.name
+        if foreign is not None:
+            name = next((each.name for each in child.foreign_keys if is_same_key(each, foreign)), "")
         if key is not None:
             name = next((each.name for each in child.keys if each.columns == key.columns), "")
-        if not name or (key is None and all(each.name != name for each in child.checks)):
+        if not name or (key is None and foreign is None and all(each.name != name for each in child.checks)):
             return None
         changed = pg.AlterTableCmd()
         changed.CopyFrom(step)

@@ -20,6 +20,7 @@ from gpudb.sql.bind.types.coercion import coerce_to_column
 from gpudb.sql.bound import OutputColumn, Select
 from gpudb.sql.parse.parser import expression_location, inner, kind, strings
 from gpudb.types import SqlType
+from gpudb.values.datetime_style import use_style
 from gpudb.values.text_columns import format_text_column
 
 _STRATEGIES: dict[int, Literal["r", "l", "h"]] = {
@@ -134,7 +135,8 @@ def _read_datum(context: Context, node: Any, column: Column, *, ranged: bool = F
         binder, bind_expression(binder, Scope(clause="partition bound"), node), column.name, column.type
     )
     row = fetch_from_engine(context, Select((OutputColumn("c1", column.type),), (expr,)))
-    value = format_text_column(column.type, row.column(0).combine_chunks(), "UTC")[0].as_py()
+    with use_style():
+        value = format_text_column(column.type, row.column(0).combine_chunks(), "UTC")[0].as_py()
     if column.type.name in {"date", "timestamp", "timestamptz"} and value in {"infinity", "-infinity"}:
         raise FeatureNotSupported("infinity in a partition bound is not supported")
     return Datum(value)

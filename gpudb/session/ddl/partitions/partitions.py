@@ -6,18 +6,26 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpudb.catalog.partition_trees import assemble, find_root, list_children, list_partitions
+from gpudb.catalog.partition_trees import (
+    assemble,
+    find_root,
+    is_same_key,
+    list_ancestors,
+    list_children,
+    list_partitions,
+)
 from gpudb.catalog.partitions import PartitionBound
 from gpudb.catalog.postgres.indexes import is_same_index, list_indexes
-from gpudb.catalog.tables import Column, Constraint, Index, Table, Unique
+from gpudb.catalog.tables import Column, Constraint, ForeignKey, Index, Table, Unique
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.authorization.privileges import check_owner, get_current_role
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
 from gpudb.session.ddl.parse_nodes import definition_field
 from gpudb.session.ddl.partitions.partition_bounds import check_no_overlap, read_bound, read_partition_key
+from gpudb.session.ddl.triggers import copy_row_triggers
 from gpudb.session.execution.queries.queries import run_query
-from gpudb.session.objects.constraints import allocate_oid, index_names_in, referencing_keys
+from gpudb.session.objects.constraints import allocate_oid, index_names_in, list_key_names, referencing_keys
 from gpudb.session.objects.names import check_name_free, free_name, join_names, range_text, resolve_range
 from gpudb.session.objects.relations import lock_table, put_relation
 from gpudb.sql.bind.query.sources import build_source, table_columns
@@ -81,7 +89,7 @@ def _check_siblings(context: Context, parent: Table, name: str, bound: Partition
 
 
 def _with_keys(context: Context, parent: Table, table: Table) -> Table:
-    """Returns a partition with copies of those of its parent's constraints and indexes that it lacks."""
+    """Returns a partition with copies of those of its parent's constraints, indexes and row triggers that it lacks."""
     if parent.primary_key and not table.primary_key:
         if set(parent.primary_key) != set().union(*(c.columns for c in table.constraints if _is_key(c, parent))):
             taken = index_names_in(context.transaction.catalog, table)
@@ -90,7 +98,7 @@ def _with_keys(context: Context, parent: Table, table: Table) -> Table:
             table = replace(table, columns=columns, primary_key=parent.primary_key, primary_key_name=name)
     for each in parent.constraints:
         table = with_constraint(context, table, each)
-    return table
+    return copy_row_triggers(context, parent, table)
 
 
 def _is_key(constraint: Constraint, parent: Table) -> bool:
@@ -105,7 +113,7 @@ def with_constraint(context: Context, table: Table, constraint: Constraint) -> T
     if isinstance(made, Unique | Index):
         label = "idx" if isinstance(made, Index) or made.index else "key"
         taken = index_names_in(context.transaction.catalog, table)
-        made = replace(made, name=free_name(taken, table.name, join_names(made.columns), label))
+        made = replace(made, name=free_name(taken, table.name, join_names(list_key_names(made)), label))
     return replace(table, constraints=(*table.constraints, made))
 
 
@@ -120,10 +128,12 @@ def check_keys_include(table: Table) -> None:
     """Raises 0A000 for a key of a partitioned table that lacks a column of its partition key."""
     if table.partitioned_by is None:
         return
-    for key in table.keys:
-        lacking = next((name for name in table.partitioned_by.columns if name not in key.columns), None)
+    keys = [(key.name, key.columns) for key in table.keys]
+    keys += [(each.name, tuple(key.column for key in each.keys)) for each in table.exclusions]
+    for key_name, columns in keys:
+        lacking = next((name for name in table.partitioned_by.columns if name not in columns), None)
         if lacking is not None:
-            what = "PRIMARY KEY" if key.columns == table.primary_key and key.name == table.key_name else "UNIQUE"
+            what = "PRIMARY KEY" if columns == table.primary_key and key_name == table.key_name else "UNIQUE"
             which = f'lacks column "{lacking}" which is part of the partition key.'
             detail = f'{what} constraint on table "{table.name}" {which}'
             message = "unique constraint on partitioned table must include all partitioning columns"
@@ -202,6 +212,7 @@ def attach_partition(context: Context, parent: Table, step: Any) -> None:
     lock_table(context, table)
     bound = read_bound(context, parent, table.name, command.bound)
     _check_siblings(context, parent, table.name, bound, command.bound)
+    known = {each.oid for each in table.foreign_keys}
     parent, table = _align_columns(context, parent, _find(context, table.oid))
     for check in parent.checks:
         if all(not is_equal_constraint(each, check) for each in table.checks):
@@ -212,6 +223,9 @@ def attach_partition(context: Context, parent: Table, step: Any) -> None:
     if not has_fitting_rows(context, table):
         message = f'partition constraint of relation "{table.name}" is violated by some row'
         raise SqlError.of("check_violation", message, objects={"schema": table.schema, "table": table.name})
+    for foreign in _find(context, table.oid).foreign_keys:
+        if foreign.oid not in known:
+            context.transaction.check_references(table.oid, (), foreign)
 
 
 def _find(context: Context, oid: int) -> Table:
@@ -226,8 +240,9 @@ def _refuse_partition(context: Context, parent: Table, table: Table) -> None:
         what = ("temporary", "permanent") if table.temporary else ("permanent", "temporary")
         message = f'cannot attach a {what[0]} relation as partition of {what[1]} relation "{parent.name}"'
         raise SqlError.of("wrong_object_type", message)
-    if table.foreign_keys or referencing_keys(context.transaction.catalog, table.oid):
-        raise FeatureNotSupported("foreign keys of a partition are not supported")
+    own = [key for key in table.foreign_keys if not any(is_same_key(key, each) for each in parent.foreign_keys)]
+    if own or referencing_keys(context.transaction.catalog, table.oid):
+        raise FeatureNotSupported("a partition with foreign keys that its table does not have is not supported")
     if any(each.for_each_row for each in table.triggers):
         raise FeatureNotSupported("row triggers of a partition are not supported")
     if table.distribution != parent.distribution:
@@ -301,8 +316,29 @@ def detach_partition(context: Context, parent: Table, step: Any) -> None:
     check_not_scanned(context.session, table, "ALTER TABLE")
     key = parent.partitioned_by
     assert key is not None
-    put_relation(context, replace(_find(context, table.oid), partition_bound=None))
+    left = _find(context, table.oid)
+    put_relation(context, replace(left, partition_bound=None))
+    gone = {each.parent for each in left.triggers} - {0}
+    for each in (left, *list_partitions(context.transaction.catalog, left)):
+        held = _find(context, each.oid)
+        put_relation(context, replace(held, triggers=tuple(own for own in held.triggers if own.parent not in gone)))
     put_relation(context, replace(_find(context, parent.oid), partitioned_by=replace(key, changes=key.changes + 1)))
+    for above in (parent, *list_ancestors(context.transaction.catalog, parent)):
+        for owner, foreign in referencing_keys(context.transaction.catalog, above.oid):
+            _check_still_present(context, table, owner, foreign)
+
+
+def _check_still_present(context: Context, table: Table, owner: Table, foreign: ForeignKey) -> None:
+    """23503 if rows of `owner` reference rows that have left a partitioned table with a partition."""
+    try:
+        context.transaction.check_references(owner.oid, (), foreign)
+    except SqlError as error:
+        if error.sqlstate != "23503":
+            raise
+        message = f'removing partition "{table.name}" violates foreign key constraint "{foreign.name}"'
+        key = (error.detail or "").partition(" is not present")[0]
+        detail = f'{key} is still referenced from table "{owner.name}".'
+        raise SqlError.of("foreign_key_violation", message, detail=detail, shown=error.shown) from None
 
 
 def attach_index(context: Context, node: Any) -> None:

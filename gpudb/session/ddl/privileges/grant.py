@@ -21,6 +21,7 @@ from gpudb.session.ddl.foreign_data.foreign_objects import find_foreign_object
 from gpudb.session.ddl.indexes.indexes import find_index
 from gpudb.session.ddl.parse_nodes import object_kind
 from gpudb.session.ddl.privileges.grant_changes import PrivilegeChange, change_privileges
+from gpudb.session.objects.large_objects import find_large_object
 from gpudb.session.objects.names import range_text, resolve_range
 from gpudb.session.results import Result
 from gpudb.session.routines.alter_drop import KINDS, find_routine, require_routine
@@ -45,6 +46,7 @@ _ACCEPTED = {
     "FDW": (APPLICABLE["foreign-data wrapper"], "foreign-data wrapper"),
     "FOREIGN_SERVER": (APPLICABLE["foreign server"], "foreign server"),
     "LANGUAGE": (APPLICABLE["language"], "language"),
+    "LARGEOBJECT": (APPLICABLE["large object"], "large object"),
 }
 
 
@@ -149,6 +151,8 @@ def _find_object(context: Context, node: Any, what: str) -> SecuredObject:
             return find_foreign_object(context.transaction.catalog, node.sval, what)
         case "LANGUAGE":
             return find_grantable_language(context.transaction.catalog, node.sval)
+        case "LARGEOBJECT":
+            return find_large_object(context.transaction.catalog, node)
         case "TYPE" | "DOMAIN":
             return _find_type(context, strings(node.items), what)
     return _find_routine(context, node, what)

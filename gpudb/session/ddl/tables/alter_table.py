@@ -11,6 +11,7 @@ from gpudb.catalog.relations import Relation, View
 from gpudb.catalog.secured_objects import replace_owner
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedTable
+from gpudb.functions.carried import is_wide_layout
 from gpudb.functions.resolve import can_coerce
 from gpudb.session.context import Context
 from gpudb.session.cursors.open_cursors import check_not_scanned
@@ -23,7 +24,13 @@ from gpudb.session.ddl.constraints.alter_constraints import (
     without_columns,
 )
 from gpudb.session.ddl.constraints.constraints import add_constraints, column_constraints
-from gpudb.session.ddl.constraints.foreign_keys import dependent_keys, drop_foreign_keys
+from gpudb.session.ddl.constraints.foreign_keys import (
+    check_retyped_keys,
+    check_rewritten_keys,
+    dependent_keys,
+    drop_foreign_keys,
+    keys_of_column,
+)
 from gpudb.session.ddl.parse_nodes import command_kind, definition_field, object_kind
 from gpudb.session.ddl.partitions.alter_partitions import ATTACHING, alter_with_partitions
 from gpudb.session.ddl.partitions.partitions import attach_index
@@ -34,9 +41,9 @@ from gpudb.session.ddl.tables.distribution import alter_distribution, check_not_
 from gpudb.session.ddl.tables.foreign_tables import set_column_options, set_table_options
 from gpudb.session.ddl.tables.generated_columns import (
     check_default,
-    check_generated_columns,
     check_type_change,
     columns_generated_from,
+    define_generated_columns,
     drop_expression,
 )
 from gpudb.session.ddl.tables.identity import (
@@ -51,8 +58,8 @@ from gpudb.session.ddl.tables.storage_parameters import check_storage_parameters
 from gpudb.session.ddl.triggers import ENABLING, enable_trigger, triggers_of_column
 from gpudb.session.ddl.views.view_options import set_view_options
 from gpudb.session.ddl.views.views import set_view_default
+from gpudb.session.execution.locks_and_snapshots.restarts import undoing_layouts
 from gpudb.session.execution.queries.queries import run_query
-from gpudb.session.objects.constraints import referencing_keys
 from gpudb.session.objects.dependents import (
     Dependent,
     describe_relation,
@@ -80,9 +87,10 @@ from gpudb.sql.bound import Expr, OutputColumn, Scan, Select
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.storage.iceberg.buckets import check_hashable
 from gpudb.storage.schema_evolution import is_widening
-from gpudb.types import SqlType
+from gpudb.types import SqlType, widen
 
 
+@undoing_layouts
 def alter_table(context: Context) -> Result:
     """ALTER TABLE [IF EXISTS] name action, …"""
     node: Any = context.statement.node
@@ -134,6 +142,9 @@ def alter_table(context: Context) -> Result:
             raise FeatureNotSupported(f"{what} is not supported")
         check_not_scanned(context.session, current, "ALTER TABLE")
         lock_table(context, current)
+        current = context.transaction.catalog.find_relation_by_oid(current.oid)
+        if not isinstance(current, Table):
+            raise UndefinedTable(f'relation "{relation.name}" does not exist')
         act = _ACTIONS.get(action)
         if current.partitioned_by is not None or current.partition_bound is not None or action in ATTACHING:
             alter_with_partitions(context, current, action, step, act, only=not node.relation.inh)
@@ -175,6 +186,8 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
     )
     definition = inner(elements[0])
     column = column_definition(context, definition)
+    if is_wide_layout() and (column.default is not None or column.generated is not None):
+        column = replace(column, type=widen(column.type))  # of its values one has no room in 128 bits
     if any(each.name == column.name for each in table.columns):
         if step.missing_ok:
             message = f'column "{column.name}" of relation "{table.name}" already exists, skipping'
@@ -182,9 +195,9 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
             return
         message = f'column "{column.name}" of relation "{table.name}" already exists'
         raise SqlError.of("duplicate_column", message)
-    altered = replace(table, columns=(*table.columns, column))
     constraints = column_constraints(definition.constraints, column.name)
-    check_generated_columns(context, table.name, altered.columns, elements)
+    altered = replace(table, columns=define_generated_columns(context, table.name, (*table.columns, column), elements))
+    column = altered.columns[-1]
     assign_sequences(context, table.oid, sequences)
     if column.generated is not None and table.files:
         binder = context.binder()
@@ -296,6 +309,8 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     target = resolve_type_name(definition.type_name, context.binder())
     check_column_type(column.name, target)
     check_type_change(table, column)
+    if is_wide_layout():
+        target = widen(target)  # of its values one has no room in 128 bits
     if column.generated is not None and present(definition.raw_default):
         message = "cannot specify USING when altering type of generated column"
         detail = f'Column "{column.name}" is a generated column.'
@@ -320,22 +335,23 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
     if policies:
         detail = f'{policies[0].name(context)} depends on column "{column.name}"'
         raise FeatureNotSupported("cannot alter type of a column used in a policy definition", detail=detail)
-    refers = any(column.name in foreign.columns for foreign in table.foreign_keys)
-    if refers or any(column.name in f.referenced for _, f in referencing_keys(context.transaction.catalog, table.oid)):
-        raise FeatureNotSupported("altering the type of a column of a foreign key is not supported")
+    keys = keys_of_column(context, table, column.name)
     altered = _with_column(table, made_column, column.name)
     if altered.checks:
         build_violation_query(context.binder(), altered)  # raises if a check no longer binds
     widens = target.domain is None and is_widening(column.type, target)
     in_tree = table.partitioned_by is not None or table.partition_bound is not None
-    if not present(definition.raw_default) and (widens or not (table.files or in_tree)):
+    check_retyped_keys(context, keys, altered)
+    values_stay = not present(definition.raw_default) and (widens or not (table.files or in_tree))
+    if values_stay:
         put_relation(context, altered)
-        return
-    if not table.files and in_tree:
+    elif not table.files and in_tree:
         # A partitioned table and all its partitions have one field id for the column
         put_relation(context, _with_column(table, replace(made_column, field_id=0), column.name))
-        return
-    _rewrite_table(context, table, altered, {column.name: value}, rel)
+    else:
+        _rewrite_table(context, table, altered, {column.name: value}, rel)
+    if not values_stay:
+        check_rewritten_keys(context, keys)
 
 
 def _convert_column(context: Context, table: Table, column: Column, target: SqlType, using: Any) -> tuple[Expr, int]:

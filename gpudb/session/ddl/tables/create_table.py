@@ -11,6 +11,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.tables import Column, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
+from gpudb.session.ddl.access_methods import check_access_method
 from gpudb.session.ddl.constraints.constraints import CONSTRAINTS, Definition, add_constraints, column_constraints
 from gpudb.session.ddl.partitions.partition_bounds import read_partition_key
 from gpudb.session.ddl.partitions.partitions import check_keys_include, create_partition
@@ -21,12 +22,13 @@ from gpudb.session.ddl.query_columns import (
     stored_columns,
 )
 from gpudb.session.ddl.tables.distribution import declared_distribution
-from gpudb.session.ddl.tables.generated_columns import check_generated_columns
+from gpudb.session.ddl.tables.generated_columns import define_generated_columns
 from gpudb.session.ddl.tables.identity import assign_sequences, copy_identities, expand_serials
 from gpudb.session.ddl.tables.storage_parameters import check_storage_parameters
 from gpudb.session.ddl.tables.table_like import copy_elements, copy_indexes
 from gpudb.session.ddl.tables.temporary_tables import on_commit
 from gpudb.session.ddl.views.materialized_views import create_materialized_view
+from gpudb.session.execution.locks_and_snapshots.restarts import undoing_layouts
 from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.objects.names import (
     check_column_name,
@@ -54,8 +56,9 @@ def create_table(context: Context) -> Result:
     if len(node.inh_relations) and not node.HasField("partbound"):
         raise FeatureNotSupported("CREATE TABLE … INHERITS is not supported")
     check_storage_parameters(node.options)
-    if node.HasField("of_typename") or node.access_method not in ("", "iceberg"):
-        raise FeatureNotSupported("this form of CREATE TABLE is not supported")
+    check_access_method(node.access_method)
+    if node.HasField("of_typename"):
+        raise FeatureNotSupported("CREATE TABLE … OF is not supported")
     temporary = node.relation.relpersistence == "t" or node.relation.schemaname == "pg_temp"
     found = find_new_name(
         context, node.relation, if_not_exists=node.if_not_exists, temporary=temporary, location=node.relation.location
@@ -83,7 +86,7 @@ def define_table(
     check_name_free(context.transaction.catalog, schema, name)
     elements, sequences = expand_serials(context, schema, name, node.table_elts, temporary=temporary)
     columns, constraints = _elements(context, elements)
-    check_generated_columns(context, name, columns, elements)
+    columns = list(define_generated_columns(context, name, columns, elements))
     oid, catalog = context.transaction.catalog.allocate_oid()
     context.transaction.set_catalog(catalog)
     table = Table(
@@ -180,6 +183,7 @@ def describe_table_as(context: Context) -> tuple[tuple[SqlType, ...], None]:
     return binder.get_parameter_types(), None
 
 
+@undoing_layouts
 def create_table_as(context: Context) -> Result:
     """CREATE TABLE … AS query [WITH NO DATA]; SELECT … INTO."""
     node: Any = context.statement.node
@@ -188,8 +192,7 @@ def create_table_as(context: Context) -> Result:
     context.check_writable("SELECT INTO" if node.is_select_into else "CREATE TABLE AS")
     into = node.into
     check_storage_parameters(into.options)
-    if into.access_method not in ("", "iceberg"):
-        raise FeatureNotSupported("this form of CREATE TABLE is not supported")
+    check_access_method(into.access_method)
     temporary = into.rel.relpersistence == "t" or into.rel.schemaname == "pg_temp"
     found = find_new_name(
         context, into.rel, if_not_exists=node.if_not_exists, temporary=temporary, location=into.rel.location

@@ -16,8 +16,10 @@ from gpudb.sql.bind.dml.generated_columns import check_generated, columns_read
 from gpudb.sql.parse.parser import inner, kind
 
 
-def check_generated_columns(context: Context, table: str, columns: Sequence[Column], elements: Iterable[Any]) -> None:
-    """Checks the generation expressions of a table's new columns; 42P17, 42601."""
+def define_generated_columns(
+    context: Context, table: str, columns: Sequence[Column], elements: Iterable[Any]
+) -> tuple[Column, ...]:
+    """The columns of a table with the generation expressions of the new ones checked; 42P17, 42601, 0A000."""
     by_name = {column.name: column for column in columns}
     for each in elements:
         if kind(each) != "column_def":
@@ -28,12 +30,18 @@ def check_generated_columns(context: Context, table: str, columns: Sequence[Colu
             if constraint.contype != pg.CONSTR_GENERATED:
                 continue
             binder = context.binder()
+            if constraint.generated_kind != "s":
+                # PostgreSQL 18 has virtual ones, and takes a column without a word for one
+                error = FeatureNotSupported("virtual generated columns are not supported", hint="Say STORED.")
+                raise binder.locate(error, constraint.location)
             if column.default is not None:
                 message = (
                     f'both default and generation expression specified for column "{column.name}" of table "{table}"'
                 )
                 raise binder.locate(SqlError.of("syntax_error", message), constraint.location)
-            check_generated(binder, constraint.raw_expr, column, columns, table)
+            text = check_generated(binder, constraint.raw_expr, column, columns, table)
+            by_name[column.name] = replace(column, generated=text)
+    return tuple(by_name.values())
 
 
 def columns_generated_from(table: Table, name: str) -> list[Column]:

@@ -7,12 +7,11 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.tables import Check, Column, Index, Table, Unique
+from gpudb.catalog.tables import Check, Column, Exclude, Index, Table, Unique
 from gpudb.errors import UndefinedTable
 from gpudb.session.context import Context
 from gpudb.session.ddl.constraints.constraints import Definition
-from gpudb.session.ddl.indexes.index_details import get_expression_name
-from gpudb.session.objects.constraints import allocate_oid, index_names_in
+from gpudb.session.objects.constraints import allocate_oid, index_names_in, list_key_names
 from gpudb.session.objects.names import free_name, join_names, range_text, resolve_range
 from gpudb.sql.bind.dml.checks import parse_expression
 from gpudb.sql.parse.parser import inner, kind
@@ -45,10 +44,13 @@ def copy_elements(context: Context, node: Any) -> tuple[list[Column], list[Defin
         constraints += [(_check_node(each), None) for each in relation.constraints if isinstance(each, Check)]
     if node.options & _INDEXES:
         if relation.primary_key:
-            constraints.append((_key_node(pg.CONSTR_PRIMARY, relation.primary_key), None))
+            deferral = relation.primary_key_deferrable, relation.primary_key_deferred
+            constraints.append((_key_node(pg.CONSTR_PRIMARY, relation.primary_key, deferral), None))
         for each in relation.constraints:
             if isinstance(each, Unique) and not each.index:
-                constraints.append((_key_node(pg.CONSTR_UNIQUE, each.columns, distinct=each.nulls_distinct), None))
+                deferral = each.deferrable, each.deferred
+                node_ = _key_node(pg.CONSTR_UNIQUE, each.columns, deferral, distinct=each.nulls_distinct)
+                constraints.append((node_, None))
     return columns, constraints
 
 
@@ -58,23 +60,21 @@ def copy_indexes(context: Context, table: Table, elements: Any) -> Table:
         relation = resolve_range(context, node.relation)
         if isinstance(relation, Table) and node.options & _INDEXES:
             for each in relation.constraints:
-                if isinstance(each, Index) or (isinstance(each, Unique) and each.index):
+                if isinstance(each, Index | Exclude) or (isinstance(each, Unique) and each.index):
                     taken = index_names_in(context.transaction.catalog, table)
                     index = replace(
                         each,
                         oid=allocate_oid(context),
-                        name=free_name(taken, table.name, _name_keys(each), "idx"),
+                        name=free_name(
+                            taken,
+                            table.name,
+                            join_names(list_key_names(each)),
+                            "excl" if isinstance(each, Exclude) else "idx",
+                        ),
                         comment=each.comment if node.options & _COMMENTS else None,
                     )
                     table = replace(table, constraints=(*table.constraints, index))
     return table
-
-
-def _name_keys(index: Index | Unique) -> str:
-    details = index.details if isinstance(index, Index) else None
-    if details is None:
-        return join_names(index.columns)
-    return join_names(tuple(key.column or get_expression_name(key.expression) for key in details.keys))
 
 
 def _check_node(check: Check) -> Any:
@@ -83,8 +83,9 @@ def _check_node(check: Check) -> Any:
     return node
 
 
-def _key_node(what: Any, columns: tuple[str, ...], *, distinct: bool = True) -> Any:
-    node = pg.Constraint(contype=what, nulls_not_distinct=not distinct)
+def _key_node(what: Any, columns: tuple[str, ...], deferral: tuple[bool, bool], *, distinct: bool = True) -> Any:
+    deferrable, deferred = deferral
+    node = pg.Constraint(contype=what, nulls_not_distinct=not distinct, deferrable=deferrable, initdeferred=deferred)
     for name in columns:
         node.keys.add().string.sval = name
     return node

@@ -20,6 +20,7 @@ from gpudb.session.ddl.types.types import find_type, reserve_type
 from gpudb.session.execution.requests.requests import run_on_engine
 from gpudb.session.objects.stored_expressions import deparse_expression
 from gpudb.session.results import Result
+from gpudb.sql.bind.dml.checks import expand_text
 from gpudb.sql.bind.dml.targets import bind_default
 from gpudb.sql.bind.types.domains import bind_check, find_definition
 from gpudb.sql.bind.types.type_names import resolve_type_name
@@ -27,6 +28,7 @@ from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import Constant, Expr, OutputColumn, Scan, Select
 from gpudb.sql.bound import Constrained as BoundConstrained
 from gpudb.sql.bound import Test as NullTest
+from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import inner, present, strings
 from gpudb.types import INT4, SqlType, type_exists
 
@@ -91,8 +93,10 @@ def create_domain(context: Context) -> Result:
 
 def _default(context: Context, node: Any, base: SqlType) -> str | None:
     text = deparse_expression(node)
-    expr = bind_default(context.binder(), text, Column("value", base))
-    return None if isinstance(expr, Constant) and expr.value is None else text
+    binder = context.binder()
+    binder.expansions = Expansions()
+    expr = bind_default(binder, text, Column("value", base))
+    return None if isinstance(expr, Constant) and expr.value is None else expand_text(text, binder.expansions)
 
 
 def _with_check(
@@ -108,7 +112,10 @@ def _with_check(
         while name in taken:
             name, number = f"{definition.name}_check{number}", number + 1
     text = deparse_expression(constraint.raw_expr)
-    bind_check(context.binder(), text, replace(definition.type, domain=None))
+    binder = context.binder()
+    binder.expansions = Expansions()
+    bind_check(binder, text, replace(definition.type, domain=None))
+    text = expand_text(text, binder.expansions)
     oid, catalog = catalog.allocate_oid()
     # PostgreSQL checks them in order of name.
     checks = sorted((*definition.checks, Check(oid, name, text)), key=lambda each: each.name)

@@ -10,11 +10,13 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.session.authorization.authorize import authorize
 from gpudb.session.authorization.privileges import act_as
 from gpudb.session.context import Context
+from gpudb.session.ddl.access_methods import check_access_method
 from gpudb.session.ddl.query_columns import (
     bind_stored_query,
     cast_to_columns,
     stored_columns,
 )
+from gpudb.session.execution.locks_and_snapshots.restarts import undoing_layouts
 from gpudb.session.execution.queries.queries import run_query
 from gpudb.session.objects.names import (
     check_name_free,
@@ -26,17 +28,22 @@ from gpudb.session.objects.relations import lock_table, put_relation
 from gpudb.session.results import Result
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Query, Scan
+from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import deparse, inner, parse, strings
 from gpudb.sql.rewrite import rewrite_stored
 from gpudb.sql.traverse import walk
+from gpudb.types import widen
+from gpudb.values.datetime_style import use_style
 
 
+@undoing_layouts
 def create_materialized_view(context: Context) -> Result:
     """CREATE MATERIALIZED VIEW [IF NOT EXISTS] name [(column, …)] AS query [WITH NO DATA]."""
     node: Any = context.statement.node
     context.check_writable("CREATE MATERIALIZED VIEW")
     into = node.into
-    if len(into.options) or into.access_method not in ("", "iceberg") or into.table_space_name:
+    check_access_method(into.access_method)
+    if len(into.options) or into.table_space_name:
         raise FeatureNotSupported("storage options of a materialized view are not supported")
     if context.statement.distribution is not None:
         raise FeatureNotSupported("DISTRIBUTE BY of a materialized view is not supported")
@@ -46,14 +53,16 @@ def create_materialized_view(context: Context) -> Result:
     schema, name = found
     check_name_free(context.transaction.catalog, schema, name)
     binder = context.binder()
-    binder.stars = {}
+    binder.expansions = Expansions()
     query = bind_stored_query(context, binder, node, "CREATE MATERIALIZED VIEW … AS")
     if binder.parameters:
         raise FeatureNotSupported("materialized views may not be defined using bound parameters")
     if any(isinstance(n, Scan) and n.table.schema == context.session.temporary_schema for n in walk(query)):
         raise FeatureNotSupported("materialized views must not use temporary tables or views")
     columns = stored_columns(context, query, strings(into.col_names), "CREATE MATERIALIZED VIEW")
-    body = rewrite_stored(inner(node.query), context.transaction.catalog, context.session.search_path(), binder.stars)
+    body = rewrite_stored(
+        inner(node.query), context.transaction.catalog, context.session.search_path(), binder.expansions
+    )
     text = deparse(body)
     oid, catalog = context.transaction.catalog.allocate_oid()
     view = Table(oid, schema, name, columns, context.session.user, kind="m", query=text, populated=not into.skip_data)
@@ -63,6 +72,7 @@ def create_materialized_view(context: Context) -> Result:
     return Result(f"SELECT {_fill(context, context.transaction.table(oid), query)}")
 
 
+@undoing_layouts
 def refresh(context: Context) -> Result:
     """REFRESH MATERIALIZED VIEW [CONCURRENTLY] name [WITH NO DATA].
 
@@ -98,12 +108,13 @@ def _check_concurrent(table: Table) -> None:
     if not table.populated:
         message = "CONCURRENTLY cannot be used when the materialized view is not populated"
         raise SqlError.of("feature_not_supported", message)
-    if not any(isinstance(each, Unique) for each in table.constraints):
+    if not any(isinstance(each, Unique) and each.is_key for each in table.constraints):
         message = f'cannot refresh materialized view "{table.schema}.{table.name}" concurrently'
         hint = "Create a unique index with no WHERE clause on one or more columns of the materialized view."
         raise SqlError.of("object_not_in_prerequisite_state", message, hint=hint)
 
 
+@use_style()
 def _bind_stored_query(context: Context, table: Table) -> Query:
     """Binds the stored query, whose names are qualified; it reads with the privileges of the view's owner."""
     assert table.query is not None
@@ -118,9 +129,22 @@ def _bind_stored_query(context: Context, table: Table) -> Query:
 
 def _fill(context: Context, table: Table, query: Query) -> int:
     """Replaces the rows by those of the query; returns their number."""
+    if any(output.type.wide and not column.type.wide for output, column in zip(query.columns, table.columns)):
+        table = _widen_columns(context, table, query)
     columns: tuple[Column, ...] = table.columns
     stream = run_query(context, cast_to_columns(query, columns))
     try:
         return context.transaction.replace(table.oid, table.files, iter(stream))
     finally:
         stream.close()
+
+
+def _widen_columns(context: Context, table: Table, query: Query) -> Table:
+    """Makes those columns wide that are in the query, whose rows will replace all of the table's."""
+    columns = tuple(
+        replace(column, type=widen(column.type), field_id=0) if output.type.wide and not column.type.wide else column
+        for output, column in zip(query.columns, table.columns, strict=True)
+    )
+    context.transaction.truncate(table.oid)
+    put_relation(context, replace(context.transaction.table(table.oid), columns=columns))
+    return context.transaction.table(table.oid)

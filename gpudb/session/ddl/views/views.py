@@ -21,6 +21,7 @@ from gpudb.session.results import Result
 from gpudb.sql.bind.dml.targets import bind_declared_default
 from gpudb.sql.bind.query.select import bind_query
 from gpudb.sql.bound import Scan
+from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import changes_data, deparse, inner, strings
 from gpudb.sql.rewrite import rewrite_stored
 from gpudb.sql.traverse import walk
@@ -39,7 +40,7 @@ def create_view(context: Context) -> Result:
     body = inner(node.query)
     if changes_data(body):
         raise FeatureNotSupported("views must not contain data-modifying statements in WITH")
-    binder.stars = {}
+    binder.expansions = Expansions()
     query = bind_query(binder, body, None)
     if binder.parameters:
         raise SqlError.of("undefined_parameter", "there is no parameter $1")
@@ -49,7 +50,7 @@ def create_view(context: Context) -> Result:
     name = truncate_identifier(node.view.relname)
     columns = query_columns(query, strings(node.aliases), "CREATE VIEW")
     check_column_types(context.transaction.catalog, context.session.user, (column.type for column in columns))
-    body = rewrite_stored(body, context.transaction.catalog, context.session.search_path(), binder.stars)
+    body = rewrite_stored(body, context.transaction.catalog, context.session.search_path(), binder.expansions)
     text = deparse(body)
     old = context.transaction.catalog.relation(schema, name)
     if old is not None and not node.replace:

@@ -34,4 +34,4 @@ def _numerics(value: object) -> Iterator[Decimal]:
 
 def _is_wide(item: SqlType) -> bool:
     precision, scale = item.numeric_digits
-    return scale > CARRIED_SCALE or precision - scale > MAX_DIGITS - CARRIED_SCALE
+    return item.wide or scale > CARRIED_SCALE or precision - scale > MAX_DIGITS - CARRIED_SCALE

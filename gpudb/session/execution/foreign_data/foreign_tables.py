@@ -56,8 +56,11 @@ def open_foreign_table(context: Context, query: Query, scan: ForeignScan) -> Fil
     """Returns the files of a query's foreign table, with its columns.
 
     55000 for a wrapper without a handler; 58P01, 42501 and XX001 for the files; 42804 and 42703 if they have other
-    columns.
+    columns; 0A000 for columns whose names differ in case alone.
     """
+    from gpudb.storage.files.schema import check_distinct
+
+    check_distinct([column.name for column in scan.table.columns], scan.table.name)
     known, server = _find_wrapper(context, scan.table)
     if known.name == "postgres_fdw":
         return open_remote_table(context, query, scan, server)

@@ -16,6 +16,7 @@ from gpudb.catalog.tables import Table
 from gpudb.sql.bound import BoolOp, Call, Column, Constant, Expr, ForeignScan, InList, Join, Query, Select, Test
 from gpudb.sql.traverse import walk
 from gpudb.types import SqlType
+from gpudb.values.datetime_style import use_style
 from gpudb.values.text import format_text
 
 _OPERATORS = frozenset({"=", "<>", "<", "<=", ">", ">="})
@@ -118,7 +119,8 @@ def _render_operand(expr: Expr, rel: int, table: Table) -> str | None:
     if isinstance(expr, Constant) and expr.type.name in _EQUAL:
         if expr.value is None:
             return f"NULL::{expr.type.name}"
-        text = format_text(expr.type, expr.value, "UTC").replace("\\", "\\\\").replace("'", "''")
+        with use_style():
+            text = format_text(expr.type, expr.value, "UTC").replace("\\", "\\\\").replace("'", "''")
         return f"E'{text}'::{_type_name(expr.type)}"
     return None
 

@@ -20,6 +20,7 @@ from gpudb.sql.bound import ForeignScan, Query
 from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.types import TEXT
+from gpudb.values.datetime_style import DateTimeStyle
 
 if TYPE_CHECKING:
     import psycopg
@@ -48,7 +49,7 @@ def open_remote_table(context: Context, query: Query, scan: ForeignScan, server:
     access = find_access(context, server, scan.role or context.session.user)
     returned = _narrow(scan.table, columns)
     read = partial(_read_rows, access, text, context.cancel)
-    source = CopySource(returned, CopyOptions(), Clock("UTC", context.started), read, text)
+    source = CopySource(returned, CopyOptions(), Clock("UTC", context.started, DateTimeStyle()), read, text)
     shown = tuple(FileColumn(column.name, column.type, "") for column in scan.table.columns)
     return FileTable((), "copy", shown, options={"source": source})
 

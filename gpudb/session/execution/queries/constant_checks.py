@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from gpudb.errors import NARROW_COLUMN, GpudbError
 from gpudb.session.context import Context
 from gpudb.session.execution.queries.queries import fetch_query
 from gpudb.sql.bound import Expr, OutputColumn, Select, Statement
@@ -21,7 +22,11 @@ def check_statement_constants(context: Context, statement: Statement) -> None:
         return [_condition_value(column[0]) for column in fetch_query(context, Select(columns, tuple(exprs))).columns]
 
     for query in iter_queries(statement):
-        check_constants(query, evaluate)
+        try:
+            check_constants(query, evaluate)
+        except GpudbError as error:
+            if not (error.detail or "").startswith(NARROW_COLUMN):
+                raise  # else the change itself raises it, and widens the column
 
 
 def _condition_value(value: pa.Scalar) -> object:

@@ -15,7 +15,7 @@ from gpudb.catalog.tables import Table
 from gpudb.lru import LruCache
 from gpudb.session.context import Context
 from gpudb.session.execution.routines.model_calls import ONE_HOT, POOL
-from gpudb.session.execution.session_calls import is_session_call
+from gpudb.session.execution.session_calls import is_session_call, locks_rows
 from gpudb.sql.bound import Call, Case, Cast, Constant, Expr, Query, Test, TreeScore
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import replace_nodes, walk
@@ -34,10 +34,12 @@ _SCORED: Artifact[tuple[tuple[str, ...], Query]] = Artifact()
 def put_scores(context: Context, query: Query) -> Query | None:
     """Returns a query with scores by trees in the place of calls of models' functions.
 
-    None if it has other calls that the session runs, if a model is no ensemble of trees or one that is too large, and
-    for an engine that computes no such scores.
+    None if it has other calls that the session runs, if it locks rows, if a model is no ensemble of trees or one that
+    is too large, and for an engine that computes no such scores.
     """
     if not context.session.database.engine.scores_trees:
+        return None
+    if locks_rows(query):
         return None
     models: dict[int, _Compiled] = {}
     for call in (node for node in walk(query) if is_session_call(node)):

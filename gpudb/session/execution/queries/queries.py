@@ -2,7 +2,7 @@
 
 Session calls are sequence functions, signals, and routines that are more than a query. The engine computes the rows
 without them, in the order of the query; the calls run row by row, and what depends on their results is a query over
-those rows. Subqueries with session calls run first.
+those rows. Subqueries with session calls run first, and so do those that lock rows.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -20,10 +20,13 @@ from gpudb.errors import FeatureNotSupported
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.session.context import Context
 from gpudb.session.execution import sequence_values
+from gpudb.session.execution.locks_and_snapshots.restarts import StatementRestart
 from gpudb.session.execution.queries.drawn_rows import DrawnRows
 from gpudb.session.execution.queries.lateral_calls import replace_lateral_calls
+from gpudb.session.execution.queries.locked_rows import FetchedRows, fetch_locked_rows, lock_tables
 from gpudb.session.execution.queries.model_scores import put_scores
 from gpudb.session.execution.queries.row_calls import replace_row_calls
+from gpudb.session.execution.queries.set_calls import lift_set_calls
 from gpudb.session.execution.queries.table_functions import call_table_function
 from gpudb.session.execution.requests.requests import collect, fetch_from_engine, run_on_engine
 from gpudb.session.execution.routines.literals import literal
@@ -49,7 +52,9 @@ from gpudb.sql.bound import (
     FrameScan,
     FunctionScan,
     OutputColumn,
+    Parameter,
     Query,
+    ScalarSubquery,
     Select,
     SetOperation,
     SetReturning,
@@ -60,7 +65,10 @@ from gpudb.sql.bound import (
 from gpudb.sql.traverse import outer_columns, reads_columns, replace_nodes, walk
 from gpudb.types import INT8
 
+T = TypeVar("T")
 _FIRST_REL = 2_000_000
+_PLAIN = frozenset({"bool", "int2", "int4", "int8", "oid", "bytea", "text", "void"})
+"""Types whose values are the same in a constant and in a column."""
 _QUERIES = (Select, SetOperation, Values)
 
 
@@ -96,10 +104,14 @@ class _QueryRun:
         def run(inside: Query) -> pa.Table:
             return collect(self.stream(inside, ctes))
 
+        query = self._restarting(lambda: lock_tables(self._context, query))
         query = replace_nodes(query, lambda node: self._call_table_function(node, run))
         if isinstance(query, Select) and query.source is not None:
+            query = lift_set_calls(query, self._next_rel)
             query = replace_lateral_calls(self._context, query, run, self._add_frame)
         query = self._run_subqueries(query, ctes)
+        if isinstance(query, Select) and query.locks:
+            return FetchedRows(self._fetch_locked(query))
         if isinstance(query, Select) and query.source is not None and has_session_calls(query):
             query = replace_row_calls(query, run, self._add_frame)
         if not has_session_calls(query):
@@ -112,8 +124,35 @@ class _QueryRun:
         _check_places(query)
         if _is_single_row(query):
             targets = self._evaluate_calls([query.targets])[0]
+            if all(type(each) is Constant and each.type.name in _PLAIN for each in targets):
+                return FetchedRows(_make_row(targets))
             return run_on_engine(self._context, replace(query, targets=targets), self._frames, self._snapshot)
         return DrawnRows(self._context, query, self._frames, self._next_rel(), self._snapshot)
+
+    def _fetch_locked(self, query: Select) -> pa.Table:
+        """Returns the rows of a SELECT that locks them."""
+
+        def fetch(located: Select) -> pa.Table:
+            return collect(run_on_engine(self._context, located, self._frames, self._snapshot))
+
+        return self._restarting(lambda: fetch_locked_rows(self._context, query, fetch, self._evaluate_argument))
+
+    def _restarting(self, lock: Callable[[], T]) -> T:
+        """Locks rows or tables, again on the newest state whenever others have changed them; the rest reads that too.
+
+        If it has other definitions, the statement as a whole has to begin again.
+        """
+        transaction = self._context.transaction
+        while True:
+            try:
+                return lock()
+            except StatementRestart:
+                self._context.cancel.check()
+                version = transaction.catalog.version
+                self._context.session.transactions.advance(transaction)
+                if transaction.catalog.version != version:
+                    raise
+                self._snapshot = transaction.catalog
 
     def _next_rel(self) -> int:
         self._rel += 1
@@ -177,7 +216,10 @@ class _QueryRun:
             message = f"function {node.function.name}, which is carried out by statements, for each row"
             raise FeatureNotSupported(f"{message} of another relation is not supported")
         args = [self._literal(arg) for arg in self._evaluate_calls([node.args])[0]]
-        return Derived(node.rel, self._scan_rows(call_function(self._context, node.function, args), node.columns))
+        rows = call_function(self._context, node.function, args)
+        if node.ordinality:
+            rows = rows.append_column("ordinality", pa.array(range(1, rows.num_rows + 1), pa.int64()))
+        return Derived(node.rel, self._scan_rows(rows, node.columns))
 
     def _literal(self, arg: Expr) -> Expr:
         """Evaluates an argument that reads no column."""
@@ -236,8 +278,10 @@ class _QueryRun:
                 return None
             if node.function.oid >= FIRST_USER_OID:
                 literals = [self._literal(replace_nodes(arg, change)) for arg in node.args]
-                found = call_function(self._context, node.function, literals).column(0).combine_chunks()
-                return literal(self._context, node.type, found)
+                found = call_function(self._context, node.function, literals)
+                if node.type.fields:
+                    return ScalarSubquery(self._scan_rows(found, (OutputColumn("row", node.type),)), node.type)
+                return literal(self._context, node.type, found.column(0).combine_chunks())
             if blocks:
                 return Constant(next(blocks[constant_argument(node.args[0])]), INT8)
             args = tuple(self._evaluate_argument(replace_nodes(arg, change)) for arg in node.args)
@@ -250,11 +294,19 @@ class _QueryRun:
         found = constant_argument(arg)
         if found is not None or (isinstance(arg, Constant) and arg.value is None):
             return found
+        if isinstance(arg, Parameter) and arg.type.name in _PLAIN:
+            return self._context.parameters[arg.number - 1]
         if any(isinstance(each, SetReturning) for each in walk(arg)):
             raise FeatureNotSupported("a set-returning function as an argument of a sequence function is not supported")
         query = Select((OutputColumn("k1", engine_argument(arg).type),), (engine_argument(arg),))
         (value,) = fetch_from_engine(self._context, query, self._frames).column(0).to_pylist()
         return value
+
+
+def _make_row(values: Sequence[Expr]) -> pa.Table:
+    """Returns constants of plain types as a row."""
+    columns = [pa.array([each.value], each.type.arrow) for each in values if isinstance(each, Constant)]
+    return pa.table(columns, names=[f"c{number}" for number in range(1, len(columns) + 1)])
 
 
 def _is_single_row(query: Select) -> bool:

@@ -11,12 +11,14 @@ import pyarrow as pa
 from gpudb.catalog.model import Catalog
 from gpudb.engine.protocol import Request, Settings, SharedRows, Stream
 from gpudb.session.context import Context
+from gpudb.session.execution.binding.literal_rows import LITERAL_ROWS, get_literal_rows
 from gpudb.session.execution.foreign_data.foreign_tables import open_foreign_scans
 from gpudb.session.execution.system import cluster_tables, session_functions, system_tables
 from gpudb.session.settings.catalog import SettingValues
 from gpudb.sql.bound import ForeignScan, Query
 from gpudb.sql.prepared import Artifact
 from gpudb.sql.traverse import walk
+from gpudb.values.datetime_style import parse_style
 from gpudb.vector_indexes.definition import SearchEffort
 
 _READS_FOREIGN: Artifact[bool] = Artifact()
@@ -59,6 +61,9 @@ def build_request(
         query = open_foreign_scans(context, query)
     if frames:
         settings = replace(settings, frames={**settings.frames, **frames})
+    rows = context.statement.rows
+    if rows is not None and (literal_rows := get_literal_rows(rows)) is not None:
+        settings = replace(settings, frames={**settings.frames, LITERAL_ROWS: literal_rows})
     catalog = context.transaction.catalog if snapshot is None else snapshot
     return Request(query, catalog, settings, context.parameters, context.cancel)
 
@@ -91,6 +96,7 @@ def _settings(context: Context) -> Settings:
         session.resource_group.of_engines,
         int(session.settings["gpudb.function_memory"]) << 20,
         _search_effort(session.settings),
+        parse_style(session.settings["datestyle"], session.settings["intervalstyle"]),
     )
 
 

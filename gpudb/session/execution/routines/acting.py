@@ -11,7 +11,7 @@ from gpudb.catalog.routines import Routine
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.authorization.privileges import act_as
-from gpudb.session.context import SessionState
+from gpudb.session.context import Context, SessionState
 from gpudb.sql.parse.parser import RawStatement, changes_data
 
 
@@ -33,6 +33,17 @@ def act_for(session: SessionState, catalog: Catalog, routine: Routine) -> Iterat
 def may_end_transaction(routine: Routine) -> bool:
     """Whether COMMIT and ROLLBACK may stand in a procedure: not where its settings or its role end with it."""
     return not (routine.definer or routine.settings)
+
+
+def read_newest(context: Context, routine: Routine | None) -> None:
+    """Lets a statement of a volatile routine, or of DO without one, see what has been committed before it.
+
+    Under READ COMMITTED, as in PostgreSQL: those of other functions see what the statement sees that calls them.
+    """
+    if routine is not None and routine.kind == "f" and routine.volatility != "v":
+        return
+    if not context.session.transactions.keeps_snapshot:
+        context.transaction.advance(rows_alone=True)
 
 
 def check_volatility(routine: Routine, statement: RawStatement) -> None:

@@ -13,6 +13,7 @@ from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import Cast, Constant, Expr, OutputColumn, Select
 from gpudb.types import UNKNOWN, SqlType
 from gpudb.values.arrow_columns import check_representable, to_arrow_array
+from gpudb.values.datetime_style import use_style
 from gpudb.values.text_columns import format_text_column
 
 
@@ -37,10 +38,11 @@ def make_table(types: Sequence[SqlType], rows: Sequence[Sequence[object]]) -> pa
 
 def literal(context: Context, item: SqlType, value: pa.Array) -> Expr:
     """The only value of an array as a literal of its type, by its text."""
-    (text,) = format_text_column(item, value, context.session.settings["timezone"]).to_pylist()
-    if text is None:
-        return Constant(None, item)
-    expr = coerce(context.binder(), Constant(text, UNKNOWN), item)
+    with use_style():
+        (text,) = format_text_column(item, value, context.session.settings["timezone"]).to_pylist()
+        if text is None:
+            return Constant(None, item)
+        expr = coerce(context.binder(), Constant(text, UNKNOWN), item)
     if isinstance(expr, Constant) and item.name == "numeric" and item.is_carried:
         return Constant(expr.value, item)
     return expr if expr.type == item else Cast(expr, item)

@@ -24,14 +24,15 @@ from gpudb.session.execution.binding.binding import bind_statement, parse_statem
 from gpudb.session.execution.binding.record_stars import expand_record_stars
 from gpudb.session.execution.locks_and_snapshots.savepoints import restore_savepoint, take_savepoint
 from gpudb.session.execution.requests.layouts import handle_in_layouts, read_ahead
-from gpudb.session.execution.routines.acting import check_volatility
+from gpudb.session.execution.routines.acting import check_volatility, read_newest
 from gpudb.session.execution.session_calls import has_session_calls
 from gpudb.session.results import CopyIn, CopyOut, Result, result_columns
+from gpudb.session.settings.catalog import FRIENDLY
 from gpudb.session.state.cursors import Cursor
 from gpudb.session.state.scrolling import ScrolledRows
 from gpudb.sql.bind.base import Arguments, Binder
 from gpudb.sql.bind.types.type_names import resolve_value_type
-from gpudb.sql.bound import Query, Scan
+from gpudb.sql.bound import Query, Scan, Select
 from gpudb.sql.parse.parser import RawStatement, changes_data, inner, parse, strings
 from gpudb.sql.traverse import walk
 from gpudb.types import SqlType
@@ -59,6 +60,15 @@ class SessionCursor:
     def columns(self) -> tuple[tuple[str, SqlType], ...]:
         """The names and types of the columns."""
         return tuple((each.name, each.type) for each in self.cursor.columns)
+
+    @property
+    def position(self) -> int:
+        """The number of the row on which the cursor is, from 1 on."""
+        return self.cursor.rows.position
+
+    @position.setter
+    def position(self, position: int) -> None:
+        self.cursor.rows.position = position
 
     def fetch(self, direction: str, number: int) -> list[pa.RecordBatch]:
         """Returns rows in a direction (see `plpgsql.host.CursorRows`)."""
@@ -132,11 +142,14 @@ class SessionHost:
 
     def split(self, text: str) -> list[str]:
         """Returns the statements of a text."""
-        return [each.text for each in parse_statements(text)]
+        return [each.text for each in self._parse(text)]
+
+    def _parse(self, text: str) -> list[RawStatement]:
+        return parse_statements(text, friendly=self.context.session.settings[FRIENDLY] == "on")
 
     def bind(self, text: str, arguments: Arguments, *, dynamic: bool = False) -> Bound:
         """Parses and binds one statement."""
-        statements = parse_statements(text)
+        statements = self._parse(text)
         if len(statements) != 1:
             raise FeatureNotSupported("several statements, or none, are not supported here")
         (statement,) = statements
@@ -171,7 +184,7 @@ class SessionHost:
 
     def output_targets(self, text: str, arguments: Arguments) -> tuple[tuple[str, ...], ...]:
         """Returns the names in the places of a CALL's output parameters."""
-        (statement,) = parse_statements(text)
+        (statement,) = self._parse(text)
         context = replace(self.context, statement=statement, plan=None, arguments=arguments)
         procedure = self.context.session.resolve_procedure(context)
         nodes = list(statement.node.funccall.args)
@@ -202,6 +215,7 @@ class SessionHost:
         self.context.cancel.check()
         if self._routine is not None:
             check_volatility(self._routine, bound.statement)
+        read_newest(self.context, self._routine)
         context = replace(
             self.context,
             statement=bound.statement,
@@ -304,7 +318,10 @@ class SessionHost:
         columns = result_columns(bound.query.columns)
         result = Result("SELECT", columns, outcome.batches, outcome.close)
         rows = ScrolledRows(result.batches, scroll)
-        session.cursors[name] = Cursor(columns, result, rows, bound.statement.text, tables)
+        catalog = self.context.transaction.catalog
+        text, values = bound.statement.text, tuple(parameters)
+        session.cursors[name] = Cursor(columns, result, rows, text, tables, bound.query, catalog, values)
+        self.context.transaction.keeps_places |= isinstance(bound.query, Select)
         return name
 
     def find_cursor(self, name: str) -> SessionCursor:

@@ -16,6 +16,7 @@ from gpudb.functions.resolve import POLYMORPHIC
 from gpudb.session.context import Context
 from gpudb.session.execution.routines.languages import find_language
 from gpudb.sql.bound import Constant, Expr
+from gpudb.types import RECORD
 
 
 def call_function(context: Context, function: Function, args: Sequence[Expr]) -> pa.Table:
@@ -23,6 +24,8 @@ def call_function(context: Context, function: Function, args: Sequence[Expr]) ->
 
     One row of NULLs if a function that does not return a set finds no row, or is STRICT and has a NULL argument.
     """
+    if returns_row(function):
+        return _call_for_row(context, function, args)
     context = replace(context, session_calls=None)
     routine = _find_routine(context, function)
     types = list(function.out_types) or [function.result]
@@ -33,6 +36,23 @@ def call_function(context: Context, function: Function, args: Sequence[Expr]) ->
     called = set_call_types(routine, function)
     table = find_language(routine).call(context, called, types, args, is_atomic=True)
     return missing if table is None or not (table.num_rows or function.returns_set) else table
+
+
+def returns_row(function: Function) -> bool:
+    """Whether a function of several output parameters is called for them as one value, a row."""
+    return bool(function.result.fields) and function.result.element is None and not function.out_types
+
+
+def _call_for_row(context: Context, function: Function, args: Sequence[Expr]) -> pa.Table:
+    """Calls a function whose result is a row: a table of one, NULL if the function returns none."""
+    item = function.result
+    names, types = tuple(name for name, _ in item.fields), tuple(each for _, each in item.fields)
+    columns = replace(function, result=RECORD, out_names=names, out_types=types, returns_set=True)
+    found = call_function(context, columns, args).slice(0, 1).combine_chunks()
+    if not found.num_rows:
+        return pa.table({"k1": pa.nulls(1, item.arrow)})
+    parts = [column.chunk(0).cast(field.type) for column, field in zip(found.columns, item.arrow, strict=True)]
+    return pa.table({"k1": pa.StructArray.from_arrays(parts, fields=list(item.arrow))})
 
 
 def call_value(context: Context, function: Function, values: Sequence[object]) -> object:

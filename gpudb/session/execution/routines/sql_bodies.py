@@ -15,7 +15,7 @@ from gpudb.plpgsql.records import column_values
 from gpudb.session.context import Context
 from gpudb.session.execution.binding.binding import BINDABLE, bind_statement, parse_statements
 from gpudb.session.execution.requests.requests import fetch_from_engine
-from gpudb.session.execution.routines.acting import act_for, check_volatility
+from gpudb.session.execution.routines.acting import act_for, check_volatility, read_newest
 from gpudb.session.results import CopyIn, CopyOut, ResultColumn
 from gpudb.sql.bind.base import Arguments
 from gpudb.sql.bind.expressions.polymorphic import is_polymorphic
@@ -23,7 +23,9 @@ from gpudb.sql.bind.expressions.routines import bind_body, check_result, parse_b
 from gpudb.sql.bind.types.coercion import coerce_exactly
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import Constant, Expr, FrameScan, OutputColumn, Select, output_columns
-from gpudb.sql.parse.parser import RawStatement, changes_data
+from gpudb.sql.expansions import Expansions
+from gpudb.sql.parse.parser import RawStatement, changes_data, deparse
+from gpudb.sql.rewrite.expand_composed import expand_calls
 from gpudb.types import SqlType
 
 _FRAME = "gpudb arguments"
@@ -34,6 +36,20 @@ _NOT_IN_ROUTINES = {
 }  # fmt: skip
 
 Rows = tuple[list[pa.RecordBatch], tuple[ResultColumn, ...] | None]
+
+
+def expand_body(context: Context, routine: Routine) -> str:
+    """A body in the standard's form as the catalog stores it: calls of composed functions are their expressions."""
+    values = tuple(Reference(-1, index, each.type, each.name) for index, each in enumerate(routine.inputs))
+    texts = []
+    for each in parse_body(routine):
+        binder = context.binder()
+        binder.text, binder.expansions = each.text, Expansions()
+        binder.arguments = Arguments(routine.name, tuple(each.name for each in routine.inputs), values)
+        if each.kind in BINDABLE:
+            bind_statement(binder, each)
+        texts.append(deparse(expand_calls(each.node, binder.expansions)))
+    return ";\n".join(texts)
 
 
 class SqlLanguage:
@@ -61,7 +77,8 @@ class SqlLanguage:
             message = f"return type mismatch in function declared to return {shown}"
             detail = "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING."
             raise SqlError.of("invalid_function_definition", message, detail=detail)
-        check_result(routine, columns)
+        if routine.result.name != "record" or routine.outputs:
+            check_result(routine, columns)
 
     def call(
         self, context: Context, routine: Routine, types: Sequence[SqlType], args: Sequence[Expr], *, is_atomic: bool
@@ -105,6 +122,7 @@ def _run_statements(
         if handler is None or statement.kind in _NOT_IN_ROUTINES:
             raise FeatureNotSupported(f"{statement.text.split()[0].upper()} is not allowed in an SQL function")
         check_volatility(routine, statement)
+        read_newest(context, routine)
         inside = replace(
             context,
             statement=statement,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from decimal import Decimal
 
 from gpudb.catalog.secured_objects import get_database
 from gpudb.errors import SqlError
@@ -60,6 +61,25 @@ def _count_tables(context: Context) -> dict[int, Counts]:
     return {oid: {name: getattr(each, name) for name in _CHANGES} for oid, each in tables.items()}
 
 
+def archiver_rows(context: Context) -> list[Row]:
+    """What was archived of a log of changes: nothing, for there is none."""
+    counts = {"archived_count": 0, "failed_count": 0}
+    return [{**counts, "stats_reset": _find_reset(context, "archiver")}]
+
+
+def log_rows(context: Context) -> list[Row]:
+    """What was written to a log of changes: nothing, for there is none."""
+    counts = dict.fromkeys(("wal_records", "wal_fpi", "wal_buffers_full", "wal_write", "wal_sync"), 0)
+    times = dict.fromkeys(("wal_write_time", "wal_sync_time"), 0.0)
+    size = {"v": Decimal(0), "s": 0}
+    return [{**counts, **times, "wal_bytes": size, "stats_reset": _find_reset(context, "wal")}]
+
+
+def _find_reset(context: Context, target: str) -> dt.datetime:
+    server = context.session.database
+    return server.activity_reset.shared_at.get(target, server.started)
+
+
 def io_rows(context: Context) -> list[Row]:
     """What the server itself reads and writes of tables' files, in bytes (`op_bytes` is 1); NULL is not counted."""
     reset = context.session.database.activity_reset
@@ -111,6 +131,7 @@ def reset_shared(context: Context, target: object) -> None:
     if target not in _TARGETS:
         hint = 'Target must be "archiver", "bgwriter", "io", "recovery_prefetch", or "wal".'
         raise SqlError.of("invalid_parameter_value", f'unrecognized reset target: "{target}"', hint=hint)
+    reset = context.session.database.activity_reset
+    reset.shared_at[str(target)] = dt.datetime.now(dt.UTC)
     if target == "io":
-        reset = context.session.database.activity_reset
         reset.io, reset.io_at = _count_io(context), dt.datetime.now(dt.UTC)

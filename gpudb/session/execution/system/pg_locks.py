@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gpudb.catalog.secured_objects import get_database
 from gpudb.session.context import Context
-from gpudb.storage.locks import Target
+from gpudb.storage.locks import Item, Target
 
 Row = Mapping[str, object]
 
@@ -14,7 +14,8 @@ Row = Mapping[str, object]
 def lock_rows(context: Context) -> list[Row]:
     """The locks that sessions hold and await.
 
-    A writer's lock on a table excludes itself and shared ones, as ShareUpdateExclusiveLock does; inserts need none.
+    Who locks rows holds the lock of their table as RowExclusiveLock; the one that excludes it, and itself, is shown as
+    ShareRowExclusiveLock. Rows and keys are those of a table by a number.
     """
     rows: list[Row] = []
     for lock in context.session.database.store.locks.list_rows():
@@ -30,9 +31,19 @@ def lock_rows(context: Context) -> list[Row]:
             database, high, low, kind = lock.target
             row |= {"locktype": "advisory", "database": database, "classid": high, "objid": low, "objsubid": kind}
             row["mode"] = "ShareLock" if lock.is_shared else "ExclusiveLock"
+        elif isinstance(lock.target, Item):
+            item = lock.target
+            if item.kind == "write":
+                row |= {"locktype": "relation", "relation": item.table, "database": _find_database(context, item.table)}
+                row["mode"] = "RowExclusiveLock" if lock.is_shared else "ShareRowExclusiveLock"
+                rows.append(row)
+                continue
+            row |= {"locktype": "tuple" if item.kind == "row" else "object", "objid": item.number & 0xFFFFFFFF}
+            row |= {"relation": item.table, "database": _find_database(context, item.table)}
+            row["mode"] = "RowShareLock" if lock.is_shared else "ExclusiveLock"
         else:
             row |= {"locktype": "relation", "relation": lock.target, "database": _find_database(context, lock.target)}
-            row["mode"] = "ShareLock" if lock.is_shared else "ShareUpdateExclusiveLock"
+            row["mode"] = "RowExclusiveLock" if lock.is_shared else "ShareRowExclusiveLock"
         rows.append(row)
     return rows
 

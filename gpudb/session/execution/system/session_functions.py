@@ -14,6 +14,7 @@ from gpudb.session.authorization.session_role import ROLE_SETTINGS, change_role_
 from gpudb.session.context import Context
 from gpudb.session.execution.system import activity_rows
 from gpudb.session.settings.catalog import VERSION
+from gpudb.text_search.configurations import get_configuration_oid
 from gpudb.values.interval import Interval
 
 _SLICE_S = 0.01
@@ -51,6 +52,9 @@ _VALUES: Mapping[str, Callable[[Context], object]] = {
     "current_catalog": lambda context: context.transaction.catalog.database,
     "version": lambda _: f"PostgreSQL {VERSION} (gpudb) on x86_64-pc-linux-gnu, compiled by gpudb, 64-bit",
     "pg_backend_pid": lambda context: context.session.process_id,
+    "bgwriter_reset": lambda context: context.session.database.activity_reset.shared_at.get(
+        "bgwriter", context.session.database.started
+    ),
     "pg_postmaster_start_time": lambda context: context.session.database.started,
     "pg_conf_load_time": lambda context: context.session.database.configuration_loaded,
     "txid_current": lambda context: context.transaction.number,
@@ -62,8 +66,17 @@ _VALUES: Mapping[str, Callable[[Context], object]] = {
     "pg_current_logfile": lambda _: None,
     "current_query": lambda context: context.session.running.text,
     "pg_is_in_recovery": lambda _: False,
+    "get_current_ts_config": lambda context: get_configuration_oid(
+        context.session.settings["default_text_search_config"]
+    ),
     "pg_trigger_depth": lambda context: len(context.session.triggered),
+    "system_user": lambda context: context.session.system_user,
+    "last_commit_lsn": lambda context: _format_position(context.session.database.store.last_commit),
 }
+
+
+def _format_position(number: int) -> str:
+    return f"{number >> 32:X}/{number & 0xFFFFFFFF:X}"
 
 
 def _current_setting(context: Context, name: object, missing_ok: object = False) -> object:

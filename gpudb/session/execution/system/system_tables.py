@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as RowSequence
 from functools import cache
@@ -71,6 +72,8 @@ def tables(context: Context) -> Mapping[str, Callable[[], RowSequence[Row]]]:
         "pgstrom_device_info": lambda: cluster_tables.attribute_rows(context),
         QUERY_PROGRESS: lambda: _query_rows(context),
         DATABASE_ACTIVITY: lambda: activity_rows.database_rows(context),
+        "pg_stat_get_archiver": lambda: activity_rows.archiver_rows(context),
+        "pg_stat_get_wal": lambda: activity_rows.log_rows(context),
         "pg_stat_get_io": lambda: activity_rows.io_rows(context),
         TABLE_ACTIVITY: lambda: activity_rows.table_rows(context),
         STATEMENTS: lambda: statement_rows.statistics_rows(context),
@@ -103,6 +106,8 @@ def _settings(session: SessionState) -> list[Row]:
             "name": name, "short_desc": description, "category": "gpudb", "vartype": setting.kind,
             "context": "internal" if setting.fixed else "user", "source": "default", "pending_restart": False,
         }  # fmt: skip
+        if known is None and setting.kind == "integer":
+            row["unit"] = _find_unit((value, setting.default))
         row.update(known or {})
         shown, default = value, setting.default
         if row.get("unit") == "ms":
@@ -116,6 +121,17 @@ def _settings(session: SessionState) -> list[Row]:
             row["source"] = "session"
         rows[name.lower()] = _finish(row)
     return [rows[name] for name in sorted(rows)]
+
+
+_TIMES, _SIZES = re.compile(r"\d+(ms|s|min|h|d)"), re.compile(r"\d+(kB|MB|GB|TB)")
+
+
+def _find_unit(values: tuple[str, ...]) -> str | None:
+    """Returns the base unit of a setting of gpudb's own whose values are shown with units: ms or kB, None for none."""
+    for unit, pattern in (("ms", _TIMES), ("kB", _SIZES)):
+        if any(pattern.fullmatch(each) for each in values):
+            return unit
+    return None
 
 
 def _hba_rules(context: Context) -> RowSequence[Row]:

@@ -27,9 +27,12 @@ from gpudb.sql.bound import (
     SortKey,
     Test,
 )
-from gpudb.sql.parse.parser import deparse, inner, kind, parse
+from gpudb.sql.expansions import Expansions
+from gpudb.sql.parse.parser import children, deparse, inner, kind, parse
+from gpudb.sql.rewrite.expand_composed import expand_calls
 from gpudb.sql.traverse import walk
 from gpudb.types import INT4, INT8
+from gpudb.values.datetime_style import use_style
 
 
 def bind_check(binder: Binder, table: Table, node: Any, rel: int) -> Expr:
@@ -52,6 +55,7 @@ def parse_expression(text: str) -> Any:
     return inner(parse(f"SELECT {text}")[0].node.target_list[0]).val
 
 
+@use_style()
 def build_violation_query(binder: Binder, table: Table, *, stored: bool = False) -> Select:
     """Returns the query for a row that violates one of the table's checks, of NEW_ROWS or of the `stored` rows.
 
@@ -89,6 +93,11 @@ def deparse_check(node: Any) -> str:
     return _deparse(copy)
 
 
+def expand_text(text: str, expansions: Expansions) -> str:
+    """Returns an expression as the catalog stores it: without the calls that were recorded when its text was bound."""
+    return _deparse(expand_calls(parse_expression(text), expansions)) if expansions.calls else text
+
+
 def rename_column(text: str, old: str, new: str) -> str:
     """Returns a stored expression with a column renamed."""
     node = parse_expression(text)
@@ -110,7 +119,5 @@ def _change_columns(message: Any, change: Any) -> None:
             for name in names:
                 message.fields.add().string.sval = name
         return
-    for field, value in message.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                _change_columns(each, change)
+    for each in children(message):
+        _change_columns(each, change)

@@ -12,10 +12,10 @@ from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
 from gpudb.functions.library import casts, functions_by_oid
 from gpudb.functions.resolve import can_coerce
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.checks import parse_expression
+from gpudb.sql.bind.dml.checks import deparse_check, parse_expression
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import NamespaceItem, Scope
-from gpudb.sql.bind.types.coercion import coerce_to_column, fails_when_used
+from gpudb.sql.bind.types.coercion import coerce_to_changed, coerce_to_column, fails_when_used
 from gpudb.sql.bound import (
     AnySubquery,
     ArraySubquery,
@@ -29,14 +29,18 @@ from gpudb.sql.bound import (
     ScalarSubquery,
     Select,
 )
-from gpudb.sql.parse.parser import strings
+from gpudb.sql.expansions import Expansions
+from gpudb.sql.parse.parser import children, strings
+from gpudb.sql.rewrite.expand_composed import expand_calls
 from gpudb.sql.traverse import walk
 from gpudb.types import get_output_function
+from gpudb.values.datetime_style import use_style
 
 CLAUSE = "column generation expressions"
 _ZONED_TYPES = frozenset({"timestamptz", "timetz"})
 
 
+@use_style()
 def bind_generated(
     binder: Binder, text: str, column: TableColumn, columns: Sequence[TableColumn], table: str, rel: int, first: int = 0
 ) -> Expr:
@@ -47,15 +51,16 @@ def bind_generated(
     scope.rels.add(rel)
     outer, binder.text = binder.text, f"SELECT {text}"
     try:
-        return coerce_to_column(
+        return coerce_to_changed(
             binder, bind_expression(binder, scope, parse_expression(text)), column.name, column.type
         )
     finally:
         binder.text = outer
 
 
-def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Sequence[TableColumn], table: str) -> None:
-    """Raises 42P17 or 0A000 for an invalid generation expression."""
+def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Sequence[TableColumn], table: str) -> str:
+    """Returns a generation expression as the catalog stores it; 42P17 or 0A000 for an invalid one."""
+    binder.expansions = Expansions()
     scope = Scope(clause=CLAUSE)
     seen = tuple((c.name, Column(1, index, c.type, c.name)) for index, c in enumerate(columns))
     scope.add((NamespaceItem(table, seen),), seen)
@@ -80,8 +85,16 @@ def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Seq
             detail = "A generated column cannot reference another generated column."
             error = SqlError.of("invalid_object_definition", message, detail=detail)
             raise binder.locate_expr(error, each)
-        if (isinstance(each, Call) and _is_call_mutable(each)) or (isinstance(each, Cast) and _is_cast_mutable(each)):
+        if is_mutable(each):
             raise SqlError.of("invalid_object_definition", "generation expression is not immutable")
+    return deparse_check(expand_calls(node, binder.expansions))
+
+
+def is_mutable(node: object) -> bool:
+    """Returns whether a node of an expression is a call or cast whose result depends on more than its arguments."""
+    if isinstance(node, Call):
+        return _is_call_mutable(node)
+    return isinstance(node, Cast) and _is_cast_mutable(node)
 
 
 def _is_call_mutable(call: Call) -> bool:
@@ -145,10 +158,8 @@ def columns_read(text: str) -> set[str]:
 def _references(node: Any) -> Iterator[str]:
     if node.DESCRIPTOR.name == "ColumnRef":
         yield strings(node.fields)[-1]
-    for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                yield from _references(each)
+    for each in children(node):
+        yield from _references(each)
 
 
 def compute_columns(binder: Binder, table: str, columns: Sequence[TableColumn], rel: int) -> tuple[Expr, ...]:

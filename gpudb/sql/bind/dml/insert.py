@@ -15,6 +15,7 @@ from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.dml.generated_columns import compute_generated
 from gpudb.sql.bind.dml.on_conflict import bind_on_conflict
 from gpudb.sql.bind.dml.part_assignments import assign_part
+from gpudb.sql.bind.dml.rows_of_sets import select_sets
 from gpudb.sql.bind.dml.targets import assign, bind_column_default, bind_returning, bind_target, find_column
 from gpudb.sql.bind.dml.view_checks import bind_view_check
 from gpudb.sql.bind.dml.view_targets import ChangeTarget
@@ -36,7 +37,8 @@ from gpudb.sql.bound import (
     SetReturning,
     Values,
 )
-from gpudb.sql.parse.parser import expression_location, inner, kind, output_location, present
+from gpudb.sql.parse.parser import expression_location, inner, output_location, present
+from gpudb.sql.parse.star_changes import is_one_column
 from gpudb.sql.traverse import walk
 
 _OVERRIDES = {pg.OVERRIDING_SYSTEM_VALUE: "SYSTEM", pg.OVERRIDING_USER_VALUE: "USER"}
@@ -66,6 +68,7 @@ def bind_insert(binder: Binder, node: Any, outer: Scope | None = None) -> Insert
         row = tuple(bind_column_default(binder, column) for column in table.columns)
         return _build_insert(binder, node, changed, scope, Values(table_columns(table), (row,), ctes=ctes))
     source = inner(node.select_stmt)
+    source = select_sets(binder, source) or source
     if len(source.values_lists) and not source.sort_clause and not source.HasField("with_clause"):
         check_lengths(binder, source.values_lists, [len(inner(each).items) for each in source.values_lists])
         _record_columns(binder, changed, node.cols, len(inner(source.values_lists[0]).items))
@@ -136,7 +139,7 @@ def get_width(node: Any) -> int:
     """Returns the width of an INSERT's longest row; 0 if a star leaves it open."""
     source = inner(node.select_stmt) if present(node.select_stmt) else None
     rows = source.values_lists if source is not None else ()
-    if source is not None and not len(rows) and all(kind(inner(t).val) != "column_ref" for t in source.target_list):
+    if source is not None and not len(rows) and all(is_one_column(inner(t).val) for t in source.target_list):
         return len(source.target_list)
     return max((len(inner(each).items) for each in rows), default=0)
 
@@ -199,7 +202,7 @@ def bind_insert_row(
     assigned: dict[str, Expr] = {}
     for index, (column, (node, expr)) in enumerate(zip(target_columns, values, strict=False)):
         if any(isinstance(each, SetReturning) for each in walk(expr)):
-            raise FeatureNotSupported("set-returning functions are not supported in INSERT … VALUES")
+            raise FeatureNotSupported("set-returning functions beside DEFAULT are not supported in INSERT … VALUES")
         target = inner(column_list[index]) if len(column_list) else None
         try:
             if target is not None and len(target.indirection):

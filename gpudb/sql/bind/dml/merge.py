@@ -19,7 +19,7 @@ from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import apply_operator
 from gpudb.sql.bind.name_errors import Entry
 from gpudb.sql.bind.query.from_clause import bind_source
-from gpudb.sql.bind.query.sources import Source, build_source, find_relation, table_columns
+from gpudb.sql.bind.query.sources import Source, build_source, find_relation, names_no_rows, table_columns
 from gpudb.sql.bind.query.with_clause import bind_with
 from gpudb.sql.bind.scope import Columns, NamespaceItem, Scope
 from gpudb.sql.bind.types.conversions import coerce_condition
@@ -93,6 +93,8 @@ def _bind_target(binder: Binder, relation: Any) -> Table:
         message = f'cannot execute MERGE on relation "{found.name}"'
         kind = "foreign tables" if found.kind == "f" else "views"
         raise FeatureNotSupported(message, detail=f"This operation is not supported for {kind}.")
+    if names_no_rows(found, relation):
+        raise FeatureNotSupported("MERGE INTO ONLY of a partitioned table is not supported")
     return found
 
 

@@ -7,15 +7,17 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.catalog.tables import Key, Table, Unique
-from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
+from gpudb.catalog.tables import Exclusion, Table
+from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import resolve
 from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.dml.arbiters import check_not_deferrable, infer_arbiters, list_arbiters
+from gpudb.sql.bind.dml.exclusions import bind_conflict, bind_guarded
 from gpudb.sql.bind.dml.generated_columns import compute_generated, list_updated
 from gpudb.sql.bind.dml.targets import ROW_ID, bind_assignments
 from gpudb.sql.bind.dml.view_targets import ChangeTarget, build_view_item, resolve_target
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.operators import apply_operator, build_call, conjunction
+from gpudb.sql.bind.expressions.operators import apply_operator, build_call, conjunction, disjunction
 from gpudb.sql.bind.name_errors import Entry
 from gpudb.sql.bind.query.sources import build_source, table_columns
 from gpudb.sql.bind.scope import NamespaceItem, Scope
@@ -23,11 +25,9 @@ from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import (
     NEW_ROWS,
     ROW_NUMBER,
-    BoolOp,
     Case,
     Column,
     Constant,
-    DistinctFrom,
     Expr,
     FrameScan,
     Join,
@@ -40,10 +40,11 @@ from gpudb.sql.bound import (
     Test,
     Window,
 )
-from gpudb.sql.parse.parser import inner, present
+from gpudb.sql.parse.parser import present
 from gpudb.types import BOOL, INT8, TEXT
 
 _NUMBER = OutputColumn("number", INT8)
+_PAIR = (OutputColumn("later", INT8), OutputColumn("earlier", INT8))
 
 
 def bind_on_conflict(binder: Binder, target: ChangeTarget, relation: Any, node: Any, ctes: Scope) -> OnConflict | None:
@@ -57,74 +58,32 @@ def bind_on_conflict(binder: Binder, target: ChangeTarget, relation: Any, node: 
             message = "ON CONFLICT DO UPDATE requires inference specification or constraint name"
             hint = "For example, ON CONFLICT (column_name)."
             raise binder.locate(SqlError.of("syntax_error", message, hint=hint), node.location)
-        keys: Sequence[Key] = table.keys
+        keys: Sequence[Exclusion] = list_arbiters(table)
     else:
-        keys = _infer_arbiters(binder, target, node.infer)
+        keys = infer_arbiters(binder, target, node.infer, updates=update)
     if not keys:
         return None
-    same = _build_same_keys(binder, table, keys)
+    check_not_deferrable(keys)
     if not update:
-        return OnConflict(False, same, _unite([_build_conflicts(binder, table, key) for key in keys]))
-    if len(keys) > 1:
-        # All keys are over the same columns; one with NULLS NOT DISTINCT detects the most conflicts
-        keys = [next((key for key in keys if not key.nulls_distinct), keys[0])]
-        same = _build_same_keys(binder, table, keys)
-    query, assigned = _build_update(binder, target, relation, node, keys[0], ctes)
+        conflicts = _unite([_build_conflicts(binder, table, key) for key in keys])
+        same = _build_same_keys(binder, table, [key for key in keys if key.is_unique])
+        pairs = [_build_pairs(binder, table, key) for key in keys if not key.is_unique]
+        return OnConflict(False, same, conflicts, pairs=_unite(pairs, _PAIR) if pairs else None)
+    key = _choose_widest(keys)
+    same = _build_same_keys(binder, table, [key])
+    query, assigned = _build_update(binder, target, relation, node, key, ctes)
     return OnConflict(True, same, query, assigned)
 
 
-# ------------------------------------------------------------------------------------------------ arbiters
-
-
-def _infer_arbiters(binder: Binder, target: ChangeTarget, infer: Any) -> Sequence[Key]:
-    table = target.table
-    if infer.conname:
-        constraints = {c.name for c in table.constraints if isinstance(c, Unique) and not c.index}
-        known = constraints | ({table.key_name} if table.primary_key else set())
-        if target.view is None and infer.conname in known:
-            named = [key for key in table.keys if key.name == infer.conname]
-            for expr in (expr for name, expr in target.columns if any(name in key.columns for key in named)):
-                binder.accesses.select(expr)
-            return named
-        if target.view is None and any(c.name == infer.conname for c in table.checks):
-            raise SqlError.of("wrong_object_type", "constraint in ON CONFLICT clause has no associated index")
-        message = f'constraint "{infer.conname}" for table "{target.relation.name}" does not exist'
-        raise SqlError.of("undefined_object", message)
-    columns = dict(target.columns)
-    names: list[str | None] = []
-    for each in map(inner, infer.index_elems):
-        if len(each.collation) or len(each.opclass):
-            raise FeatureNotSupported("ON CONFLICT over collations or operator classes is not supported")
-        if not each.name:
-            # No key is over an expression
-            _bind_arbiter_expression(binder, target, each.expr)
-            names.append(None)
-            continue
-        if each.name not in columns:
-            raise binder.locate(UndefinedColumn(f'column "{each.name}" does not exist'), infer.location)
-        result = columns[each.name]
-        binder.accesses.select(result)
-        # A computed column of a view is no key of its table
-        own = isinstance(result, Column) and result.rel == target.rel
-        names.append(table.columns[result.index].name if own and isinstance(result, Column) else None)
-    if present(infer.where_clause):
-        # A key without a predicate arbitrates under any predicate, which only has to be valid
-        coerce_condition(binder, _bind_arbiter_expression(binder, target, infer.where_clause), "WHERE")
-    found = [key for key in table.keys if set(key.columns) == set(names)]
-    if not found:
-        message = "there is no unique or exclusion constraint matching the ON CONFLICT specification"
-        raise SqlError.of("invalid_column_reference", message)
-    return found
-
-
-def _bind_arbiter_expression(binder: Binder, target: ChangeTarget, node: Any) -> Expr:
-    """Binds an expression of the arbiter over the columns of the table or view."""
-    rel = binder.new_rel()
-    seen = resolve_target(binder, target.relation, rel, "insert into")
-    binder.accesses.add_target_rows(rel, target.rel, seen.layers)
-    scope = Scope(clause="WHERE")
-    scope.add((NamespaceItem(target.relation.name, seen.columns, target.relation.schema),), seen.columns)
-    return bind_expression(binder, scope, node)
+def _choose_widest(keys: Sequence[Exclusion]) -> Exclusion:
+    """Returns the arbiter, of several over the same columns and expressions, that detects the conflicts of all."""
+    for key in keys:
+        if all(
+            (not key.predicate or key.predicate == each.predicate) and (not key.nulls_distinct or each.nulls_distinct)
+            for each in keys
+        ):
+            return key
+    raise FeatureNotSupported("ON CONFLICT DO UPDATE by several indexes of different rows is not supported")
 
 
 # ------------------------------------------------------------------------------------------------ the queries
@@ -144,35 +103,30 @@ def _row_number(rel: int, table: Table) -> Column:
     return Column(rel, len(table.columns), INT8, ROW_NUMBER)
 
 
-def _build_same_keys(binder: Binder, table: Table, keys: Sequence[Key]) -> Select:
+def _build_same_keys(binder: Binder, table: Table, keys: Sequence[Exclusion]) -> Select:
     """Returns the query for each proposed row's number and the first number with the same value of each key."""
     rel = binder.new_rel()
     number = _row_number(rel, table)
     targets: list[Expr] = [number]
     for key in keys:
-        columns = _get_columns(table, rel, key.columns)
+        values, predicate = bind_guarded(binder, table, key, rel)
+        partition = values if predicate is None else (*values, Test(predicate, "TRUE"))
         first = build_call(binder, resolve.resolve_function("min", (INT8,), "a"), (number,))
-        result: Expr = Window(first.function, first.args, INT8, partition_by=tuple(columns))
+        result: Expr = Window(first.function, first.args, INT8, partition_by=tuple(partition))
+        alone: list[Expr] = [] if predicate is None else [Test(predicate, "TRUE", True)]
         if key.nulls_distinct:
-            nulls = tuple(Test(column, "NULL") for column in columns)
-            result = Case(((BoolOp("OR", nulls) if len(nulls) > 1 else nulls[0], number),), result, INT8)
+            alone += [Test(value, "NULL") for value in values]
+        if alone:
+            result = Case(((disjunction(alone), number),), result, INT8)
         targets.append(result)
     outputs = (_NUMBER, *(OutputColumn(f"first{place}", INT8) for place in range(len(keys))))
     return Select(outputs, tuple(targets), scan_proposed(rel, table))
 
 
-def _compare_keys(binder: Binder, table: Table, key: Key, rel: int, other: int) -> Expr:
-    """Returns the condition that a proposed row has the key of a stored row."""
-    pairs = zip(_get_columns(table, rel, key.columns), _get_columns(table, other, key.columns), strict=True)
-    if key.nulls_distinct:
-        return conjunction([apply_operator(binder, "=", one, two) for one, two in pairs])
-    return conjunction([DistinctFrom(one, two, True) for one, two in pairs])
-
-
-def _build_conflicts(binder: Binder, table: Table, key: Key) -> Select:
+def _build_conflicts(binder: Binder, table: Table, key: Exclusion) -> Select:
     """Returns the query for proposed rows whose key is stored: their numbers, and positions of the stored rows."""
     rel, other = binder.new_rel(), binder.new_rel()
-    on = _compare_keys(binder, table, key, rel, other)
+    on = bind_conflict(binder, table, key, rel, other)
     source = Join("INNER", scan_proposed(rel, table), Scan(other, table, row_ids=True), on)
     return Select((_NUMBER, *ROW_ID), (_row_number(rel, table), *_row_position(other, table)), source)
 
@@ -182,15 +136,24 @@ def _row_position(rel: int, table: Table) -> tuple[Column, Column]:
     return Column(rel, width, TEXT, "file"), Column(rel, width + 1, INT8, "row")
 
 
-def _unite(queries: Sequence[Query]) -> Query:
+def _build_pairs(binder: Binder, table: Table, key: Exclusion) -> Select:
+    """Returns the query for pairs of proposed rows that exclude each other: the later one's number and the other's."""
+    rel, other = binder.new_rel(), binder.new_rel()
+    later, earlier = _row_number(rel, table), _row_number(other, table)
+    on = conjunction([bind_conflict(binder, table, key, rel, other), apply_operator(binder, ">", later, earlier)])
+    source = Join("INNER", scan_proposed(rel, table), scan_proposed(other, table), on)
+    return Select(_PAIR, (later, earlier), source)
+
+
+def _unite(queries: Sequence[Query], columns: tuple[OutputColumn, ...] = (_NUMBER, *ROW_ID)) -> Query:
     result = queries[0]
     for each in queries[1:]:
-        result = SetOperation((_NUMBER, *ROW_ID), "UNION", True, result, each)
+        result = SetOperation(columns, "UNION", True, result, each)
     return result
 
 
 def _build_update(
-    binder: Binder, target: ChangeTarget, relation: Any, node: Any, key: Key, ctes: Scope
+    binder: Binder, target: ChangeTarget, relation: Any, node: Any, key: Exclusion, ctes: Scope
 ) -> tuple[Query, frozenset[str]]:
     """Returns the query for proposed rows whose key is stored, and the columns that SET assigns.
 
@@ -225,7 +188,7 @@ def _build_update(
             value = Case(((allowed, value),), old[column.name], column.type)
         values.append(value)
     outputs = (_NUMBER, *ROW_ID, OutputColumn("allowed", BOOL), *columns)
-    source_join = Join("INNER", scan_proposed(rel, table), scan, _compare_keys(binder, table, key, rel, other))
+    source_join = Join("INNER", scan_proposed(rel, table), scan, bind_conflict(binder, table, key, rel, other))
     query = Select(outputs, (_row_number(rel, table), *_row_position(other, table), allowed, *values), source_join)
     return compute_generated(binder, table.name, table.columns, query, 4), list_updated(table, assigned)
 

@@ -18,6 +18,7 @@ from gpudb.sql.bind.types.rows import is_row
 from gpudb.sql.bound import ArrayAssignment, Constant, Default, Expr, Field, JsonbAssignment, Row, Subscript
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.types import INT4, SqlType
+from gpudb.types.facts import GEOMETRIC_PARTS
 
 
 def assign_part(
@@ -89,6 +90,8 @@ class _Assignment:
             return JsonbAssignment(
                 self.whole, path, numbered, _convert(self.binder, self.value, self.type, needed), self.type
             )
+        if self.type.name in GEOMETRIC_PARTS:
+            raise FeatureNotSupported(f"assigning to parts of type {self.type} is not supported")
         if element is None:
             raise DatatypeMismatch(f"cannot subscript type {self.type} because it does not support subscripting")
         if isinstance(self.value, Default):

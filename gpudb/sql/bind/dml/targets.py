@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Several
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
@@ -14,14 +14,15 @@ from gpudb.catalog.tables import SYSTEM_COLUMNS, Table
 from gpudb.catalog.tables import Column as TableColumn
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.dml.checks import expand_text
 from gpudb.sql.bind.dml.part_assignments import assign_part
-from gpudb.sql.bind.dml.view_targets import ChangeTarget, build_view_item, resolve_target
+from gpudb.sql.bind.dml.view_targets import ChangeTarget, build_view_item, list_tests_of_only, resolve_target
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.stars import bind_list
 from gpudb.sql.bind.query.select import bind_query, bind_targets
 from gpudb.sql.bind.query.sources import build_source, find_relation, table_columns
 from gpudb.sql.bind.scope import Columns, NamespaceItem, Scope
-from gpudb.sql.bind.types.coercion import coerce_to_column, fails_when_used
+from gpudb.sql.bind.types.coercion import coerce_to_changed, coerce_to_column, fails_when_used
 from gpudb.sql.bind.types.domains import get_domain_default
 from gpudb.sql.bound import (
     CHANGED,
@@ -38,8 +39,10 @@ from gpudb.sql.bound import (
     ScalarSubquery,
     Select,
 )
+from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import expression_location, inner, kind, parse
 from gpudb.types import INT8, TEXT, UNKNOWN
+from gpudb.values.datetime_style import use_style
 
 _PRIVILEGES = {"insert into": "a", "update": "w", "delete from": "d"}
 
@@ -57,6 +60,7 @@ def bind_target(binder: Binder, node: Any, verb: str, rel: int) -> ChangeTarget:
     if isinstance(relation, Table) and relation.query is not None:
         raise SqlError.of("wrong_object_type", f'cannot change materialized view "{relation.name}"')
     result = resolve_target(binder, relation, rel, verb)
+    result = replace(result, where=(*result.where, *list_tests_of_only(relation, node)))
     binder.accesses.add_target(rel, result.layers, _PRIVILEGES[verb])
     binder.accesses.select_below(rel, result.where)
     return result
@@ -90,7 +94,7 @@ def _check_updated(expr: Expr, column: TableColumn) -> None:
 def assign(binder: Binder, expr: Expr, column: TableColumn) -> Expr:
     if isinstance(expr, Default):
         return bind_column_default(binder, column)
-    return coerce_to_column(binder, expr, column.name, column.type)
+    return coerce_to_changed(binder, expr, column.name, column.type)
 
 
 def bind_column_default(binder: Binder, column: TableColumn) -> Expr:
@@ -107,23 +111,29 @@ def get_default_text(binder: Binder, column: TableColumn) -> str | None:
     return column.default if column.default is not None else get_domain_default(binder, column.type)
 
 
+@use_style()
 def bind_default(binder: Binder, text: str, column: TableColumn) -> Expr:
     """Binds the text of a DEFAULT as a column's type; it may refer to no column."""
     node = inner(parse(f"SELECT {text}")[0].node.target_list[0]).val
     expr = bind_expression(binder, Scope(clause="DEFAULT expressions"), node)
-    return coerce_to_column(binder, expr, column.name, column.type)
+    return coerce_to_changed(binder, expr, column.name, column.type)
 
 
 def bind_declared_default(binder: Binder, text: str, column: TableColumn) -> str | None:
     """Returns a declared DEFAULT; None for one that is NULL and does not override a domain's."""
+    binder.expansions = Expansions()
     try:
         result = bind_default(binder, text, column)
     except SqlError as error:
         if not fails_when_used(error):
             raise
-        return text
+        return expand_text(text, binder.expansions)
     plain = column.type.domain is None and column.type.modifier == -1
-    return None if plain and isinstance(result, Constant) and result.value is None else text
+    return (
+        None
+        if plain and isinstance(result, Constant) and result.value is None
+        else expand_text(text, binder.expansions)
+    )
 
 
 def bind_assignments(

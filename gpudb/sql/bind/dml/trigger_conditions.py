@@ -13,7 +13,9 @@ from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Columns, NamespaceItem, Scope
 from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import NEW_ROWS, Column, Expr, FrameScan, OutputColumn, Select
+from gpudb.sql.parse.parser import children
 from gpudb.types import BOOL
+from gpudb.values.datetime_style import use_style
 
 _CLAUSE = "trigger WHEN conditions"
 
@@ -45,6 +47,7 @@ def list_frame_columns(relation: Table) -> tuple[OutputColumn, ...]:
     )
 
 
+@use_style()
 def build_condition_query(binder: Binder, relation: Table, condition: str, *, for_each_row: bool) -> Select:
     """Returns the query for whether the condition holds, for each row of the frame NEW_ROWS in order."""
     rel = binder.new_rel()
@@ -60,9 +63,7 @@ def build_condition_query(binder: Binder, relation: Table, condition: str, *, fo
 def _find_subquery(message: Any) -> Any:
     if message.DESCRIPTOR.name == "SubLink":
         return message
-    for field, value in message.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                if (found := _find_subquery(each)) is not None:
-                    return found
+    for each in children(message):
+        if (found := _find_subquery(each)) is not None:
+            return found
     return None

@@ -48,6 +48,7 @@ from gpudb.sql.bound import (
 from gpudb.sql.parse.parser import parse, present
 from gpudb.sql.traverse import replace_nodes
 from gpudb.types import INT8, TEXT
+from gpudb.values.datetime_style import use_style
 
 
 def bind_update(binder: Binder, node: Any, outer: Scope | None = None) -> Update:
@@ -137,6 +138,7 @@ def _build_scan(binder: Binder, changed: ChangeTarget) -> Scan | Derived:
     return source
 
 
+@use_style()
 def bind_view_rows(binder: Binder, table: Table) -> Query:
     """Binds the rows of a view that its INSTEAD OF triggers change; they have no positions."""
     view = binder.catalog.find_relation_by_oid(table.oid)

@@ -17,11 +17,14 @@ from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.query.select import bind_query, bind_targets
+from gpudb.sql.bind.query.sources import names_no_rows
 from gpudb.sql.bind.scope import Columns, NamespaceItem, Scope
 from gpudb.sql.bind.types.conversions import coerce_condition
-from gpudb.sql.bound import Aggregate, Column, Expr, Select, SetReturning, Window
+from gpudb.sql.bound import Aggregate, Column, Constant, Expr, Select, SetReturning, Window
 from gpudb.sql.parse.parser import inner, kind, parse, present, strings
 from gpudb.sql.traverse import walk
+from gpudb.types import BOOL
+from gpudb.values.datetime_style import use_style
 
 # The name of a trigger by the statement's verb
 _VERBS = {
@@ -80,6 +83,12 @@ class ChangeTarget:
         return self.view or self.table
 
 
+def list_tests_of_only(relation: Relation, node: Any) -> tuple[Expr, ...]:
+    """Returns the condition that the rows of a relation satisfy which a RangeVar message names, if it is one."""
+    return (Constant(False, BOOL),) if names_no_rows(relation, node) else ()
+
+
+@use_style()
 def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> ChangeTarget:
     """Returns the target for a table or an automatically updatable view, over its table's relation `rel`; 55000."""
     if isinstance(relation, Table):
@@ -125,7 +134,7 @@ def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> C
         raise _not_updatable(relation, verb, "that have no updatable columns are not automatically updatable")
     table = result.table if verb == "delete from" else _apply_defaults(result.table, rel, relation, view_columns)
     layers = ((relation, view_columns), *result.layers)
-    where = (*result.where, *own)
+    where = (*result.where, *list_tests_of_only(below, base), *own)
     barriers = (*result.barriers, len(where)) if relation.security_barrier else result.barriers
     conditions = (*result.conditions, (relation, own))
     return ChangeTarget(table, rel, view_columns, where, relation, layers, barriers, conditions)
@@ -187,6 +196,7 @@ def _find_syntactic_reason(node: Any) -> str | None:
     return None
 
 
+@use_style()
 def _find_bound_reason(binder: Binder, view: View) -> str | None:
     """Returns the reason in a view's select list or FROM why it is not updatable."""
     node: Any = parse(view.query)[0].node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +12,12 @@ from gpudb.functions.registry import get_implementation
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.hypothetical import NAMES, build_hypothetical
 from gpudb.sql.bind.expressions.operators import build_call
-from gpudb.sql.bind.scope import POLICIES, STORED_CLAUSES, Hypothetical, Scope, get_clause_name
+from gpudb.sql.bind.scope import PARAMETERS, POLICIES, STORED_CLAUSES, Hypothetical, Scope, get_clause_name
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bind.types.conversions import check_equality
-from gpudb.sql.bound import Aggregate, Column, Expr, Grouping, SortKey, Window
-from gpudb.sql.traverse import walk
-from gpudb.types import TEXT, UNKNOWN
+from gpudb.sql.bound import SUBQUERIES, Aggregate, Column, Constant, Expr, Grouping, SortKey, Window
+from gpudb.sql.traverse import children, replace_nodes, walk
+from gpudb.types import BOOL, TEXT, UNKNOWN
 
 ORDERED_SETS = NAMES | {"percentile_cont", "percentile_disc", "mode"}
 _FORBIDDEN = frozenset(
@@ -34,6 +34,7 @@ _FORBIDDEN = frozenset(
         "RETURNING",
         "FILTER",
         "CHECK",
+        PARAMETERS,
         POLICIES,
         *STORED_CLAUSES,
     )
@@ -130,6 +131,36 @@ def _attach(scope: Scope, owner: Scope, call: Aggregate | Grouping) -> Expr:
     if owner is not scope:
         owner.outer_aggregates.append(call)
     return call
+
+
+def bind_over_aggregates(scope: Scope, args: Sequence[Expr], bind: Callable[[Sequence[Expr]], Expr]) -> Expr:
+    """Returns what `bind` makes of a function's arguments, whose aggregates its body may have inside subqueries.
+
+    They are computed at the level of the call, as those that are written in subqueries are. There they have a filter,
+    by which they differ from aggregates of the body.
+    """
+    result = bind(args)
+    if not any(isinstance(each, Aggregate | Grouping) for arg in args for each in walk(arg)):
+        return result
+    if not any(isinstance(each, SUBQUERIES) for each in walk(result)):
+        return result
+    found: list[Aggregate | Grouping] = []
+
+    def mark(node: Any) -> Any:
+        if isinstance(node, SUBQUERIES):
+            return node
+        if isinstance(node, Aggregate | Grouping) and _find_owner(scope, children(node)) is scope:
+            marked = node
+            if isinstance(node, Aggregate) and node.filter is None:
+                marked = replace(node, filter=Constant(True, BOOL))
+            found.append(marked)
+            return marked
+        return None
+
+    result = bind([replace_nodes(arg, mark) for arg in args])
+    below = [each for query in walk(result) if isinstance(query, SUBQUERIES) for each in walk(query)]
+    scope.outer_aggregates += [each for each in found if each in below and each not in scope.outer_aggregates]
+    return result
 
 
 def _check_clause(owner: Scope, what: str) -> None:

@@ -8,13 +8,15 @@ from typing import Any
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
 from gpudb.functions import resolve
+from gpudb.functions.array_text import WITH_DIMENSIONS
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import jsonb_subscripts
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce, coerce_array_item, unify_branches
-from gpudb.sql.bound import Array, Case, Constant, Expr, Subscript, Test
+from gpudb.sql.bound import Array, Call, Case, Cast, Column, Constant, Expr, Parameter, Subscript, Test
 from gpudb.sql.parse.parser import inner, kind, present
-from gpudb.types import INT4, SqlType
+from gpudb.types import INT4, TEXT, SqlType
+from gpudb.types.facts import GEOMETRIC_PARTS
 from gpudb.values.array import MAX_DIMENSIONS
 
 
@@ -67,6 +69,8 @@ def bind_subscripts(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any
 
     One slice makes all subscripts slices.
     """
+    if not any(step.is_slice for step in steps):
+        arg = _read_with_dimensions(arg, len(steps))
     if len(steps) == 1 and arg.type.dims == 1 and arg.type.name != "jsonb":
         return bind_subscript(binder, scope, arg, steps[0])
     element = arg.type.element
@@ -89,13 +93,33 @@ def bind_subscripts(binder: Binder, scope: Scope, arg: Expr, steps: Sequence[Any
     if len(steps) != arg.type.dims:
         for step in steps:
             _bind_index(binder, scope, step.uidx)
-        return Constant(None, element)
+        return _find_nothing(arg, element)
     result = arg
     for step in steps:
         inner_type = result.type.item or element
         found = bind_subscript(binder, scope, result, step)
         assert isinstance(found, Subscript)
         result = replace(found, type=inner_type)
+    return result
+
+
+def _read_with_dimensions(arg: Expr, dims: int) -> Expr:
+    """Returns an array that is read from text as one of so many dimensions, which is NULL if it has others."""
+    is_read = isinstance(arg, Cast) and arg.type.element is not None and arg.arg.type.name in {"text", "varchar"}
+    if not is_read or dims > MAX_DIMENSIONS:
+        return arg
+    assert isinstance(arg, Cast)
+    text = Call(WITH_DIMENSIONS, (arg.arg, Constant(dims, INT4)), TEXT)
+    return replace(arg, arg=text, type=replace(arg.type, dims=dims))
+
+
+def _find_nothing(arg: Expr, element: SqlType) -> Expr:
+    """Returns NULL, but evaluates an array that may turn out to have other dimensions than it should (0A000)."""
+    if isinstance(arg, Column | Constant | Parameter):
+        return Constant(None, element)
+    result = arg
+    while result.type.element is not None:
+        result = Subscript(result, None, Constant(0, INT4), False, result.type.item or element)
     return result
 
 
@@ -121,6 +145,11 @@ def bind_subscript(binder: Binder, scope: Scope, arg: Expr, step: Any) -> Expr:
         if step.is_slice:
             raise FeatureNotSupported("slices of fixed-length arrays not implemented")
         return Subscript(arg, None, _bind_index(binder, scope, step.uidx), False, SqlType("char"))
+    if arg.type.name in GEOMETRIC_PARTS:
+        if step.is_slice:
+            raise FeatureNotSupported("slices of fixed-length arrays not implemented")
+        index = _bind_index(binder, scope, step.uidx)
+        return Subscript(arg, None, index, False, SqlType(GEOMETRIC_PARTS[arg.type.name]))
     if element is None:
         message = f"cannot subscript type {arg.type} because it does not support subscripting"
         raise binder.locate_expr(DatatypeMismatch(message), arg)

@@ -14,7 +14,7 @@ from gpudb.functions.library import functions_by_name, get_default_text
 from gpudb.functions.registry import Function, get_implementation
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import approximate, input_checks, records
-from gpudb.sql.bind.expressions.aggregates import ORDERED_SETS, bind_aggregate, bind_ordered_set
+from gpudb.sql.bind.expressions.aggregates import ORDERED_SETS, bind_aggregate, bind_ordered_set, bind_over_aggregates
 from gpudb.sql.bind.expressions.operators import build_call
 from gpudb.sql.bind.expressions.ordering import bind_sort_keys
 from gpudb.sql.bind.expressions.routines import (
@@ -22,15 +22,17 @@ from gpudb.sql.bind.expressions.routines import (
     bind_scalar,
     bind_set,
     complete_call,
+    declare_result,
     find_routines,
     get_routine,
     is_system_first,
 )
 from gpudb.sql.bind.expressions.single_expressions import bind_single_expression
+from gpudb.sql.bind.expressions.text_search_queries import bind_rewrite
 from gpudb.sql.bind.expressions.user_aggregates import bind_user_aggregate
 from gpudb.sql.bind.expressions.variadic import expand_variadic
 from gpudb.sql.bind.expressions.windows import bind_window
-from gpudb.sql.bind.scope import LASTING_CLAUSES, POLICIES, STORED_CLAUSES, Scope, get_clause_name
+from gpudb.sql.bind.scope import LASTING_CLAUSES, PARAMETERS, POLICIES, STORED_CLAUSES, Scope, get_clause_name
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bind.types.rows import is_row
@@ -70,7 +72,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         if over is not None:
             raise FeatureNotSupported(f"OVER is not supported for ordered-set aggregate {name}")
         return bind_ordered_set(binder, scope, name, args, order, filter_expr)
-    if not routines and (converted := _bind_type_call(binder, name, args)) is not None:
+    if not routines and (converted := bind_type_call(binder, name, args)) is not None:
         _check_plain(node, name)
         return converted
     candidate = _resolve(binder, node, names, args, routines)
@@ -95,6 +97,8 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         return expand_variadic(binder, target, args)
     if target.name in input_checks.NAMES:
         return input_checks.bind_input_check(binder, target, args)
+    if target.name == "ts_rewrite" and len(args) == 2:
+        return bind_rewrite(binder, args)
     if target.kind == "f" and target.returns_set:
         return _bind_set_returning(binder, scope, candidate, args, node.location)
     if target.kind == "f":
@@ -228,7 +232,7 @@ def bind_member(binder: Binder, scope: Scope, row: Expr, name: str) -> Expr:
     except SqlError as error:
         if error.sqlstate not in {"42703", "42809"}:
             raise
-        result = _bind_type_call(binder, name, (row,)) or apply_to_row(binder, scope, name, row)
+        result = bind_type_call(binder, name, (row,)) or apply_to_row(binder, scope, name, row)
         if result is None:
             raise
         return result
@@ -288,11 +292,13 @@ def _inline_routine(binder: Binder, scope: Scope, routine: Routine, args: Sequen
     if routine.result.name == "trigger":
         where = f'compilation of PL/pgSQL function "{routine.name}" near line 1'
         raise FeatureNotSupported("trigger functions can only be called as triggers", where=where)
+    routine = declare_result(binder, routine, args)
     if routine.result.name == "record" and not routine.outputs:
         message = f"function {routine.name} returns records: it is called in FROM, with a column definition list"
         raise FeatureNotSupported(message)
     if not routine.returns_set:
-        return bind_single_expression(binder, scope, routine, args) or bind_scalar(binder, routine, args)
+        single = bind_single_expression(binder, scope, routine, args)
+        return single or bind_over_aggregates(scope, args, lambda given: bind_scalar(binder, routine, given))
     _count_set(scope, location)
     return bind_set(binder, scope, routine, args)
 
@@ -359,7 +365,7 @@ def to_positional(
     return resolve.Candidate(target, target.args[: len(result)]), result
 
 
-def _bind_type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
+def bind_type_call(binder: Binder, name: str, args: Sequence[Expr]) -> Expr | None:
     """Returns `type(value)` as a cast if no function of that name takes the value: text(x), date(x).
 
     A value of the type itself stays as it is, with its declared modifier.
@@ -381,7 +387,7 @@ LATERAL_HINT = "You might be able to move the set-returning function into a LATE
 _NO_SETS = (
     frozenset("WHERE,GROUP BY,HAVING,JOIN,LIMIT,OFFSET,VALUES,UPDATE,RETURNING,CHECK,MERGE WHEN".split(","))
     | STORED_CLAUSES
-    | {"trigger WHEN conditions", POLICIES}
+    | {"trigger WHEN conditions", POLICIES, PARAMETERS}
 )
 
 

@@ -20,9 +20,11 @@ from gpudb.errors import (
 )
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import aggregates, arrays, calls, operators, quantified, records, sql_json, stars
+from gpudb.sql.bind.expressions.composed import bind_composed
 from gpudb.sql.bind.expressions.indirection import bind_indirection
+from gpudb.sql.bind.expressions.repeated_columns import bind_columns, is_columns, restore_function
 from gpudb.sql.bind.expressions.system_columns import bind_item_column, bind_system_column
-from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.scope import PARAMETERS, Scope
 from gpudb.sql.bind.types.coercion import coerce, unify_branches
 from gpudb.sql.bind.types.conversions import check_comparison, coerce_condition
 from gpudb.sql.bind.types.literals import bind_literal
@@ -45,7 +47,7 @@ from gpudb.sql.bound import (
     Test,
 )
 from gpudb.sql.parse.parser import inner, kind, present, strings
-from gpudb.types import DATE, TEXT, TIME, TIMESTAMP, TIMETZ, UNKNOWN, SqlType
+from gpudb.types import BOOL, DATE, TEXT, TIME, TIMESTAMP, TIMETZ, UNKNOWN, SqlType
 
 MAX_DEPTH = 150
 
@@ -76,7 +78,10 @@ def bind_expression(binder: Binder, scope: Scope, node: Any) -> Expr:
         if binder.depth > MAX_DEPTH:
             raise SqlError.of("statement_too_complex", "stack depth limit exceeded")
         result = function(binder, scope, message)
-        binder.parse_nodes[id(result)] = result, node
+        if node_kind == "param_ref":  # an argument has the place at which it was bound
+            binder.parse_nodes.setdefault(id(result), (result, node))
+        else:
+            binder.parse_nodes[id(result)] = result, node
         return result
     except GpudbError as error:
         raise binder.locate(error, getattr(message, "location", -1)) from None
@@ -87,6 +92,15 @@ def bind_expression(binder: Binder, scope: Scope, node: Any) -> Expr:
 @binds("a_const")
 def _bind_constant(binder: Binder, scope: Scope, node: Any) -> Expr:
     return bind_literal(node)
+
+
+@binds("current_of_expr")
+def _bind_current_of(binder: Binder, scope: Scope, node: Any) -> Expr:
+    """Describes WHERE CURRENT OF; the session replaces it by the address of a row before the statement runs."""
+    if not binder.describing:
+        raise FeatureNotSupported("WHERE CURRENT OF is not supported here")
+    binder.cacheable = False
+    return Constant(False, BOOL)
 
 
 @binds("param_ref")
@@ -200,7 +214,7 @@ def _bind_collate(binder: Binder, scope: Scope, node: Any) -> Expr:
     expr = bind_expression(binder, scope, node.arg)
     if expr.type.category not in {"S", "X"} and expr.type.name != "name":
         raise DatatypeMismatch(f"collations are not supported by type {expr.type}")
-    return coerce(binder, expr, TEXT) if expr.type.name == "unknown" else expr
+    return expr
 
 
 @binds("bool_expr")
@@ -294,7 +308,11 @@ def _bind_row(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 @binds("func_call")
 def _bind_function(binder: Binder, scope: Scope, node: Any) -> Expr:
-    return calls.bind_call(binder, scope, node)
+    if is_columns(node):
+        own = restore_function(binder, node)
+        return bind_columns(binder, scope, node) if own is None else calls.bind_call(binder, scope, own)
+    composed = bind_composed(binder, scope, node)
+    return composed if composed is not None else calls.bind_call(binder, scope, node)
 
 
 _BINDERS.update(sql_json.BINDERS, a_indirection=bind_indirection)
@@ -399,6 +417,8 @@ def _bind_between(binder: Binder, scope: Scope, node: Any, which: str) -> Expr:
 def _bind_subquery(binder: Binder, scope: Scope, node: Any) -> Expr:
     if scope.clause == "CALL":
         raise FeatureNotSupported("cannot use subquery in CALL argument")
+    if scope.clause == PARAMETERS:
+        raise FeatureNotSupported("cannot use subquery in EXECUTE parameter")
     if scope.clause == "CHECK":
         raise FeatureNotSupported("cannot use subquery in check constraint")
     query: Query = binder.bind_query(inner(node.subselect), scope)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import dimensions, resolve
-from gpudb.functions.registry import MISSING, Function, get_result_type
+from gpudb.functions.carried import is_wide_layout, use_layout
+from gpudb.functions.numeric import exceeds_int128
+from gpudb.functions.registry import MISSING, Function, get_result_type, has_wide_form
+from gpudb.functions.text_search import CONFIGURED
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.records import check_comparable
+from gpudb.sql.bind.expressions.text_search import add_configuration
 from gpudb.sql.bind.types.coercion import coerce, resolve_untyped
 from gpudb.sql.bind.types.conversions import check_comparison, check_equality, check_items
 from gpudb.sql.bind.types.literals import narrow_integer
@@ -21,6 +26,7 @@ from gpudb.sql.bound import (
     BoolOp,
     Call,
     Case,
+    Cast,
     Choice,
     Column,
     Constant,
@@ -33,13 +39,15 @@ from gpudb.sql.bound import (
     Test,
 )
 from gpudb.sql.traverse import has_subquery, has_volatile, reads_columns
-from gpudb.types import BOOL, TEXT, UNKNOWN, SqlType
+from gpudb.types import BOOL, TEXT, UNKNOWN, WIDE_NUMERIC, SqlType
 from gpudb.types.facts import EQUAL_BY_FUNCTION, VECTORS
 
 
 def build_call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr]) -> Call:
     """Returns a call of a resolved function or operator, each argument converted to its declared type."""
     function = _get_function(candidate)
+    if function.name in CONFIGURED and candidate.types[0].name != "regconfig":
+        return add_configuration(function.name, candidate.types, args, partial(build_call, binder))
     if not any(isinstance(arg, Parameter) for arg in args):
         resolve.check_typed(candidate.types, [arg.type for arg in args])
     types, declared = _resolve_types(candidate, args, function.result)
@@ -68,12 +76,28 @@ def build_call(binder: Binder, candidate: resolve.Candidate, args: Sequence[Expr
         ]
         fields = tuple((name, each.without_modifier) for name, each in zip(function.out_names, outs, strict=True))
         return Call(function, converted, SqlType("record", fields=fields))
+    converted = _widen_compared(function, converted)
     result = get_result_type(function, [arg.type for arg in converted], get_constants(converted))
     if function.result.name != declared.name:
         result = dimensions.resolve_dimensions(
             function.name, declared, [arg.type for arg in converted], get_constants(converted)
         )
     return Call(function, converted, result.without_modifier)
+
+
+def _widen_compared(function: Function, args: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Returns the arguments of a function of numerics whose result is none, so that it has room for them.
+
+    A comparison brings both to one scale. In the wide layout one of them is wide, and the other becomes so.
+    """
+    places = [place for place, arg in enumerate(args) if arg.type.name == "numeric"]
+    narrow = [args[place].type for place in places if not args[place].type.wide]
+    if function.result.name == "numeric" or len(narrow) < len(places) or not narrow or not exceeds_int128(narrow):
+        return args
+    use_layout()
+    if not is_wide_layout() or not has_wide_form(function):
+        return args
+    return tuple(Cast(arg, WIDE_NUMERIC) if place == places[0] else arg for place, arg in enumerate(args))
 
 
 def _resolve_types(

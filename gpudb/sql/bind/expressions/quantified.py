@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions import resolve
 from gpudb.functions.registry import Function
@@ -13,6 +15,7 @@ from gpudb.sql.bind.expressions.operators import (
     check_whole_rows,
     compare_rows,
 )
+from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bind.types.column_coercion import project_columns
 from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import (
@@ -32,10 +35,12 @@ from gpudb.sql.bound import (
     Select,
     Test,
 )
-from gpudb.types import BOOL
+from gpudb.types import BOOL, DATE, TEXT, TIMESTAMP, TIMESTAMPTZ, SqlType
 from gpudb.types.facts import EQUAL_BY_FUNCTION
 
 _EXISTS_HINT = "Use EXISTS with a condition for each column."
+_FAMILIES = ((DATE, TIMESTAMP, TIMESTAMPTZ), (SqlType("name"), TEXT))
+"""Types of one family, of which operators compare any two; the later one holds the values of both."""
 _PLAIN = frozenset({"=", "<>", "<", "<=", ">", ">="})
 
 
@@ -50,8 +55,16 @@ def bind_any_subquery(binder: Binder, name: str, left: Expr, query: Query, every
             raise FeatureNotSupported("a row with a matrix is not searched in a subquery", hint=_EXISTS_HINT)
         # Membership is found by hashes and bytes, which equal matrices need not share
         return bind_any_array(binder, name, items[0], ArraySubquery(query, query.columns[0].type.plain.array), every)
-    functions, converted = [], []
+    functions: list[Function] = []
+    converted: list[Expr] = []
     for item, column in zip(items, query.columns, strict=True):
+        common = _find_common_kind(item.type, column.type)
+        if common is not None:
+            # No engine searches values of one kind among those of another
+            item = coerce(binder, item, common)
+            if column.type.name != common.name:
+                query = project_columns(binder, query, {len(converted): common})
+                column = replace(column, type=common)
         candidate = resolve.resolve_operator(name, item.type.plain, column.type.plain)
         result = build_call(binder, candidate, (item, Column(0, 0, column.type)))
         check_whole_rows(name, item.type, column.type)
@@ -61,6 +74,17 @@ def bind_any_subquery(binder: Binder, name: str, left: Expr, query: Query, every
         if target.name != column.type.name:
             query = project_columns(binder, query, {len(converted) - 1: target})
     return AnySubquery(tuple(functions), tuple(converted), query, every)
+
+
+def _find_common_kind(left: SqlType, right: SqlType) -> SqlType | None:
+    """Returns the type in which operators compare two types of one family; None where they are the same."""
+    if left.name == right.name:
+        return None
+    for family in _FAMILIES:
+        names = [each.name for each in family]
+        if left.name in names and right.name in names:
+            return max(family, key=lambda each: names.index(each.name) if each.name in (left.name, right.name) else -1)
+    return None
 
 
 def _check_width(width: int, query: Query) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 from gpudb.catalog.languages import TRAITS
 from gpudb.catalog.role_policies import asks_for_role
-from gpudb.catalog.routines import Routine, get_routine_path
+from gpudb.catalog.routines import Argument, Routine, get_routine_path
 from gpudb.catalog.row_types import get_row_type, refresh_row_types
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve
+from gpudb.functions.carried import is_wide_layout, use_layout
 from gpudb.functions.library import Function
 from gpudb.plcuda.source import CudaFunction, intern_function
 from gpudb.sql.bind.base import Arguments, Binder
@@ -36,6 +37,7 @@ from gpudb.sql.bound import (
     Join,
     Let,
     OutputColumn,
+    Parameter,
     Query,
     Row,
     ScalarSubquery,
@@ -47,7 +49,8 @@ from gpudb.sql.bound import (
 )
 from gpudb.sql.parse.parser import RawStatement, changes_data, inner, parse
 from gpudb.sql.traverse import has_volatile, walk
-from gpudb.types import INT8, SqlType
+from gpudb.types import INT8, SqlType, widen
+from gpudb.values.datetime_style import use_style
 
 _QUERIES = (Select, SetOperation, Values)
 _SESSION_WORDS = "current_user current_role user nextval currval setval lastval set_config".replace(" ", "|")
@@ -75,9 +78,15 @@ def is_system_first(binder: Binder, names: Sequence[str], routines: Sequence[Rou
     return "pg_catalog" not in path or path[0] == "pg_catalog"
 
 
-@lru_cache(1024)
 def as_function(routine: Routine) -> Function:
-    """Returns a routine as a function for overload resolution."""
+    """Returns a routine as a function for overload resolution, whose numeric results are as the statement's are."""
+    if any(each.name.lstrip("_") == "numeric" for each in (routine.result, *(each.type for each in routine.outputs))):
+        use_layout()
+    return _as_function(routine, is_wide_layout())
+
+
+@lru_cache(1024)
+def _as_function(routine: Routine, is_wide: bool) -> Function:
     outputs = routine.outputs if routine.kind == "f" else ()
     code = get_device_code(routine) if runs_on_device(routine) else None
     return Function(
@@ -85,7 +94,7 @@ def as_function(routine: Routine) -> Function:
         # What engines know by the name of PostgreSQL's function is nothing that they know of this one.
         name=routine.name if code is None else f"{routine.schema}.{routine.name}",
         args=tuple(each.type.plain for each in routine.inputs),
-        result=routine.result,
+        result=widen(routine.result) if is_wide else routine.result,
         kind=routine.kind,
         returns_set=routine.returns_set,
         variadic=_variadic(routine),
@@ -94,7 +103,7 @@ def as_function(routine: Routine) -> Function:
         volatile=routine.volatility == "v" and code is None,
         immutable=routine.volatility == "i",
         out_names=tuple(each.name for each in outputs),
-        out_types=tuple(each.type for each in outputs),
+        out_types=tuple(widen(each.type) if is_wide else each.type for each in outputs),
         arg_names=tuple(each.name for each in routine.inputs),
         is_pure=TRAITS[routine.language].is_pure,
         code=code,
@@ -170,7 +179,8 @@ def complete_call(
             continue
         assert argument.default is not None
         node = inner(parse(f"SELECT {argument.default}")[0].node.target_list[0]).val
-        expr = binder.bind_expression(Scope(clause="DEFAULT expressions"), node)
+        with use_style():
+            expr = binder.bind_expression(Scope(clause="DEFAULT expressions"), node)
         result.append(coerce(binder, expr, argument.type, "a"))
     return routine, result
 
@@ -181,8 +191,12 @@ def complete_call(
 def bind_scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
     """Binds a function's value: its body's expression or its query's first row; a call if it runs statements."""
     if _runs_statements(binder, routine) and len(routine.outputs) < 2:
-        return Call(as_function(routine), tuple(args), routine.result)
+        function = as_function(routine)
+        return Call(function, tuple(args), function.result)
     if len(routine.outputs) > 1:
+        if _runs_statements(binder, routine) and _differs_by_row(routine, args):
+            function = replace(as_function(routine), result=_get_record(binder, routine), out_names=(), out_types=())
+            return Call(function, tuple(args), function.result)
         record = _as_records(binder, routine, bind_rows(binder, routine, args))
         return ScalarSubquery(record, record.columns[0].type)
     values = list(args)
@@ -203,6 +217,31 @@ def bind_scalar(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Expr:
         message = f"a volatile argument of function {routine.signature}, whose body is a query, is not supported here"
         raise FeatureNotSupported(message)
     return _build_value(binder, routine, query, values)
+
+
+def _differs_by_row(routine: Routine, args: Sequence[Expr]) -> bool:
+    """Whether a call may have another result for each row."""
+    return routine.volatility == "v" or any(isinstance(node, Column | Parameter) for arg in args for node in walk(arg))
+
+
+def _get_record(binder: Binder, routine: Routine) -> SqlType:
+    """Returns the type of a function's result columns as one value."""
+    return _get_row_type(binder, routine, tuple(zip(get_result_names(routine, None), get_result_types(routine))))
+
+
+def _get_row_type(binder: Binder, routine: Routine, fields: tuple[tuple[str, SqlType], ...]) -> SqlType:
+    table = binder.catalog.find_relation_by_oid(routine.rows_of) if routine.rows_of else None
+    return SqlType("record", fields=fields) if table is None else get_row_type(table)
+
+
+def declare_result(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Routine:
+    """Returns a function of records, whose body is a query, with the columns of that as its result."""
+    if routine.result.name != "record" or routine.outputs or _runs_statements(binder, routine):
+        return routine
+    query, _ = _bind_single_query(binder, routine, list(args))
+    declared = tuple(Argument(each.name, each.type.without_modifier, "t") for each in query.columns)
+    result = declared[0].type if len(declared) == 1 else routine.result
+    return replace(routine, arguments=(*routine.arguments, *declared), result=result)
 
 
 def _build_value(binder: Binder, routine: Routine, query: Query, values: Sequence[Expr]) -> Expr:
@@ -265,7 +304,7 @@ def bind_rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
         result = bind_scalar(binder, routine, values)
         query: Query = Select((OutputColumn(routine.name, result.type),), (result,))
     elif _runs_statements(binder, routine):
-        return _scan_function(binder, routine, args)
+        return scan_function(binder, routine, args)
     else:
         query, _ = _bind_single_query(binder, routine, values)
         types = get_result_types(routine)
@@ -289,19 +328,21 @@ def bind_rows(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
     return Select(query.columns, targets, inside if source is None else Join("CROSS", source, inside, None), where)
 
 
-def _scan_function(binder: Binder, routine: Routine, args: Sequence[Expr]) -> Query:
-    """Returns the query for a function in FROM that runs statements."""
+def scan_function(binder: Binder, routine: Routine, args: Sequence[Expr], *, numbered: bool = False) -> Query:
+    """Returns the query for a function in FROM that runs statements, whose last column may be the rows' numbers."""
     rel = binder.new_rel()
     names, types = get_result_names(routine, None), get_result_types(routine)
     outputs = tuple(OutputColumn(name, item) for name, item in zip(names, types, strict=True))
-    scan = FunctionScan(rel, as_function(routine), tuple(args), outputs, lateral=True)
+    if numbered:
+        outputs = (*outputs, OutputColumn("ordinality", INT8))
+    scan = FunctionScan(rel, as_function(routine), tuple(args), outputs, lateral=True, ordinality=numbered)
     return Select(outputs, tuple(Column(rel, n, each.type, each.name) for n, each in enumerate(outputs)), scan)
 
 
 def get_result_types(routine: Routine) -> tuple[SqlType, ...]:
     """Returns the types of a function's result columns."""
-    outputs = tuple(each.type for each in routine.outputs)
-    return outputs or (routine.result,)
+    types = tuple(each.type for each in routine.outputs) or (routine.result,)
+    return tuple(map(widen, types)) if is_wide_layout() else types
 
 
 def get_result_names(routine: Routine, alias: str | None) -> tuple[str, ...]:
@@ -325,9 +366,7 @@ def _as_records(binder: Binder, routine: Routine, query: Query) -> Query:
     """Returns a query of another query's rows, each as one value."""
     rel = binder.new_rel()
     columns = tuple(Column(rel, index, each.type, each.name) for index, each in enumerate(query.columns))
-    table = binder.catalog.find_relation_by_oid(routine.rows_of) if routine.rows_of else None
-    fields = tuple((each.name, each.type) for each in query.columns)
-    item = SqlType("record", fields=fields) if table is None else get_row_type(table)
+    item = _get_row_type(binder, routine, tuple((each.name, each.type) for each in query.columns))
     return Select((OutputColumn("row", item),), (Row(columns, item, whole=True),), Derived(rel, query))
 
 
@@ -368,11 +407,13 @@ def _bind_single_query(binder: Binder, routine: Routine, values: Sequence[Expr])
 
 def bind_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: Any) -> tuple[Query, list[int]]:
     """Binds a query of a routine's body; its errors have no position in the text of the call."""
-    text, arguments, stars, depth = binder.text, binder.arguments, binder.stars, binder.routine_depth
+    text, arguments, expansions, depth = binder.text, binder.arguments, binder.expansions, binder.routine_depth
+    friendly = binder.friendly
     if depth >= _MAX_NESTED:
         raise FeatureNotSupported(f"function {routine.signature} calls itself: recursion is not supported")
     own = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
-    binder.text, binder.arguments, binder.stars, binder.routine_depth = routine.body, own, None, depth + 1
+    binder.text, binder.arguments, binder.expansions, binder.routine_depth = routine.body, own, None, depth + 1
+    binder.friendly = True
     try:
         with binder.accesses.run_as(routine.owner if routine.definer else None):
             return _expand_record(binder, routine, binder.bind_query(node, None)), own.uses
@@ -380,7 +421,8 @@ def bind_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: An
         error.position = None
         raise
     finally:
-        binder.text, binder.arguments, binder.stars, binder.routine_depth = text, arguments, stars, depth
+        binder.text, binder.arguments, binder.expansions, binder.routine_depth = text, arguments, expansions, depth
+        binder.friendly = friendly
 
 
 def _expand_record(binder: Binder, routine: Routine, query: Query) -> Query:

@@ -17,7 +17,7 @@ from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.routines import bind_scalar, check_result, find_routines
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Expr, OutputColumn
-from gpudb.sql.parse.parser import parse, strings
+from gpudb.sql.parse.parser import children, parse, strings
 
 _REFUSED = {"SubLink", "WindowDef", "SetToDefault"}
 
@@ -104,7 +104,5 @@ def _called_functions(text: str) -> list[tuple[str, ...]]:
 
 def _walk(node: Message) -> Iterator[Message]:
     yield node
-    for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else [value]:
-                yield from _walk(each)
+    for each in children(node):
+        yield from _walk(each)

@@ -8,13 +8,15 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported
+from gpudb.functions import resolve
 from gpudb.functions.sql_json import get_constructor, get_is_json
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import bind_call
+from gpudb.sql.bind.expressions.operators import build_call
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bind.types.type_names import resolve_type_name
-from gpudb.sql.bound import Aggregate, Call, Cast, Expr, Window
+from gpudb.sql.bound import Aggregate, Call, Cast, Constant, Expr, Window
 from gpudb.sql.parse.parser import inner, present
 from gpudb.types import JSON, JSONB, TEXT, SqlType
 
@@ -84,10 +86,12 @@ def bind_object_aggregate(binder: Binder, scope: Scope, node: Any) -> Expr:
 
 
 def bind_is_json(binder: Binder, scope: Scope, node: Any) -> Expr:
-    """Binds value IS JSON …, of text, json or jsonb."""
+    """Binds value IS JSON …, of text, bytea, json or jsonb."""
     value = binder.bind_expression(scope, node.expr)
     if value.type.name == "bytea":
-        raise FeatureNotSupported("IS JSON of bytea is not supported")
+        # 22021 for bytes that are no text
+        text = resolve.resolve_function("convert_from", (value.type, TEXT))
+        value = build_call(binder, text, (value, Constant("UTF8", TEXT)))
     if value.type.name not in {"unknown", "text", "varchar", "bpchar", "name", "json", "jsonb"}:
         raise DatatypeMismatch(f"cannot use type {value.type} in IS JSON predicate")
     kind = pg.JsonValueType.Name(node.item_type).removeprefix("JS_TYPE_").lower()

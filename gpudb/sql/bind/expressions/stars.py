@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions import records
 from gpudb.sql.bind.expressions.indirection import bind_indirection
@@ -68,6 +68,54 @@ def expand_star(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr
     if not is_row(result.type) or not result.type.fields:
         raise SqlError.of("wrong_object_type", f"type {result.type} is not composite")
     return _fields_of(result)
+
+
+class StarColumn(NamedTuple):
+    """A column of a star: its name, its expression, and the qualified name of its only relation, if it has one."""
+
+    name: str
+    expr: Expr
+    owner: tuple[str, ...]
+
+
+def bind_star(binder: Binder, scope: Scope, node: Any) -> list[tuple[str, Expr]]:
+    """Binds the ColumnRef message of a star in a select list."""
+    columns = list_star(binder, scope, node, node.location)
+    record_columns(binder, node.location, columns)
+    return record_star(binder, [(each.name, each.expr) for each in columns])
+
+
+def list_star(binder: Binder, scope: Scope, node: Any | None, location: int) -> list[StarColumn]:
+    """Returns the columns of the ColumnRef message of a star, or of one without qualifiers."""
+    names = () if node is None else strings(node.fields[:-1])
+    if not names:
+        if not scope.items and not scope.columns:
+            error = SqlError.of("syntax_error", "SELECT * with no tables specified is not valid")
+            raise binder.locate(error, location)
+        return [StarColumn(name, expr, _find_owner(scope, name, expr)) for name, expr in scope.columns]
+    try:
+        item = scope.resolve_relation(names[-1], names[-2] if len(names) > 1 else None)
+        if item is None:
+            raise missing_table(scope, names[-1])
+    except GpudbError as error:
+        raise binder.locate(error, location) from None
+    return [StarColumn(name, expr, names) for name, expr in item.columns]
+
+
+def _find_owner(scope: Scope, name: str, expr: Expr) -> tuple[str, ...]:
+    """Returns the qualified name of a column's only relation; () for a column that a join merged."""
+    owners = [item for item in scope.items if item.alias and (name, expr) in item.columns]
+    if len(owners) != 1:
+        return ()
+    alone = sum(item.alias == owners[0].alias for item in scope.items) == 1
+    return (owners[0].alias,) if alone or owners[0].schema is None else (owners[0].schema, owners[0].alias)
+
+
+def record_columns(binder: Binder, location: int, columns: Sequence[StarColumn]) -> None:
+    """Records the columns of a star; one whose columns cannot be told apart by name is not recorded."""
+    names = tuple((*each.owner, each.name) for each in columns)
+    if binder.expansions is not None and len(set(names)) == len(names):
+        binder.expansions.stars[location] = names
 
 
 def _fields_of(row: Expr) -> list[tuple[str, Expr]]:

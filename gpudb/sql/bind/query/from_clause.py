@@ -9,6 +9,8 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.large_objects import CONTENT_NAME
+from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.postgres.extension_objects import has_extension_object
 from gpudb.catalog.postgres.function_tables import SEQUENCE_STATES
 from gpudb.catalog.relations import Sequence, View
@@ -31,8 +33,10 @@ from gpudb.sql.bind.query.sources import (
     build_system_source,
     find_relation,
     mark_nullable,
+    names_no_rows,
     table_columns,
 )
+from gpudb.sql.bind.query.table_expressions import expand_table_expression
 from gpudb.sql.bind.query.table_sample import bind_sample
 from gpudb.sql.bind.query.using import bind_using
 from gpudb.sql.bind.scope import Columns, CteStub, NamespaceItem, Scope
@@ -53,7 +57,8 @@ from gpudb.sql.bound import (
     SystemScan,
 )
 from gpudb.sql.parse.parser import inner, kind, parse, present, strings
-from gpudb.types import OID
+from gpudb.types import BOOL, OID
+from gpudb.values.datetime_style import use_style
 
 _KINDS = {pg.JOIN_INNER: "INNER", pg.JOIN_LEFT: "LEFT", pg.JOIN_RIGHT: "RIGHT", pg.JOIN_FULL: "FULL"}
 
@@ -112,8 +117,10 @@ def _bind_relation(binder: Binder, scope: Scope, node: Any) -> Source:
     if has_extension_object(binder.catalog, schema, node.relname):
         binder.accesses.add_schema(schema)
         schema = "pg_catalog"
+    pages = binder.catalog.relation(CONTENT_SCHEMA, CONTENT_NAME) if node.relname == CONTENT_NAME else None
     if (
         schema in {"pg_catalog", "information_schema"}
+        and pages is None
         and (system := binder.system_columns(schema, node.relname)) is not None
     ):
         binder.cacheable = False
@@ -123,7 +130,7 @@ def _bind_relation(binder: Binder, scope: Scope, node: Any) -> Source:
         if alias is None and node.schemaname:
             source = replace(source, items=tuple(replace(item, schema=node.schemaname) for item in source.items))
         return source
-    relation = find_relation(binder, node.schemaname, node.relname)
+    relation = pages if pages and schema == "pg_catalog" else find_relation(binder, node.schemaname, node.relname)
     if isinstance(relation, View):
         return _bind_view(binder, rel, relation, alias)
     if isinstance(relation, Sequence):
@@ -132,13 +139,21 @@ def _bind_relation(binder: Binder, scope: Scope, node: Any) -> Source:
     if relation.is_elsewhere:
         foreign = ForeignScan(rel, relation, table_columns(relation), binder.accesses.role)
         return _build_table_source(binder, rel, foreign, relation, alias)
-    return _build_table_source(binder, rel, Scan(rel, relation), relation, alias)
+    scan = Scan(rel, relation) if not names_no_rows(relation, node) else _build_empty(binder, rel, relation)
+    return _build_table_source(binder, rel, scan, relation, alias)
 
 
 def _build_table_source(binder: Binder, rel: int, scan: From, table: Table, alias: Any) -> Source:
     columns = table_columns(table)
     row, oid = get_row_type(table), table.catalog_oid
     return build_source(binder, rel, scan, columns, table.name, alias, table.schema, row, oid)
+
+
+def _build_empty(binder: Binder, rel: int, table: Table) -> Derived:
+    """Returns the columns of a table without its rows."""
+    inside, columns = binder.new_rel(), table_columns(table)
+    values = tuple(Column(inside, index, column.type, column.name) for index, column in enumerate(columns))
+    return Derived(rel, Select(columns, values, Scan(inside, table), Constant(False, BOOL)))
 
 
 def _bind_sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> Source:
@@ -157,16 +172,17 @@ def _bind_sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> 
     return build_source(binder, rel, Derived(rel, query), columns, sequence.name, alias, sequence.schema)
 
 
+@use_style()
 def _bind_view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
-    text, path, stars, arguments = binder.text, binder.search_path, binder.stars, binder.arguments
-    binder.text, binder.search_path, binder.stars = view.query, (view.schema, "public"), None
+    text, path, expansions, arguments = binder.text, binder.search_path, binder.expansions, binder.arguments
+    binder.text, binder.search_path, binder.expansions = view.query, (view.schema, "public"), None
     binder.arguments = None
     binder.accesses.add_relation(view, "r", rel, [column.name for column in view.columns])
     try:
         with binder.accesses.below(view):
             query = binder.bind_query(parse(view.query)[0].node, None)
     finally:
-        binder.text, binder.search_path, binder.stars, binder.arguments = text, path, stars, arguments
+        binder.text, binder.search_path, binder.expansions, binder.arguments = text, path, expansions, arguments
     if view.security_barrier:
         query = build_barrier(query)
     columns = tuple(
@@ -193,6 +209,11 @@ def _bind_subquery(binder: Binder, scope: Scope, node: Any) -> Source:
     columns = tuple(replace(column, table_oid=0, number=0) for column in query.columns)
     alias = node.alias if node.HasField("alias") else None
     return build_source(binder, rel, Derived(rel, query, node.lateral), columns, "", alias)
+
+
+def _bind_range_function(binder: Binder, scope: Scope, node: Any) -> Source:
+    query = expand_table_expression(binder, scope, node)
+    return bind_function(binder, scope, node) if query is None else _bind_subquery(binder, scope, query)
 
 
 def _bind_join(binder: Binder, scope: Scope, node: Any) -> Source:
@@ -251,7 +272,7 @@ def _apply_alias(columns: Columns, alias: Any) -> Columns:
 _BINDERS.update(
     range_var=_bind_relation,
     range_subselect=_bind_subquery,
-    range_function=bind_function,
+    range_function=_bind_range_function,
     range_table_sample=lambda binder, scope, node: (bind_past_table if is_past(node) else bind_sample)(
         binder, scope, node
     ),

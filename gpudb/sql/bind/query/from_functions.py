@@ -10,6 +10,7 @@ from gpudb.catalog.postgres.function_tables import PROGRESS, SNAPSHOTS
 from gpudb.catalog.routines import NO_RELATION, Argument, Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.functions import resolve
+from gpudb.functions.carried import is_wide_layout, use_layout
 from gpudb.functions.registry import get_implementation
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import drop_void_parameters, get_argument_names, strip_argument_name
@@ -24,8 +25,11 @@ from gpudb.sql.bind.expressions.routines import (
     get_result_names,
     get_routine,
     is_system_first,
+    runs_on_device,
+    scan_function,
     spread_row,
 )
+from gpudb.sql.bind.expressions.text_search_queries import bind_statistics
 from gpudb.sql.bind.query.from_files import FUNCTIONS, bind_files
 from gpudb.sql.bind.query.output_names import derive_output_name
 from gpudb.sql.bind.query.rows_from import bind_rows_from, list_functions
@@ -48,7 +52,7 @@ from gpudb.sql.bound import (
     SystemScan,
 )
 from gpudb.sql.parse.parser import expression_location, inner, kind, strings
-from gpudb.types import INT8, TEXT, SqlType
+from gpudb.types import INT8, TEXT, SqlType, widen
 
 _RECORDS = frozenset(
     f"{prefix}_{name}"
@@ -80,10 +84,15 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
     if kind(part) == "func_call" and name in FUNCTIONS and not find_routines(binder, strings(inner(part).funcname)):
         return bind_files(binder, inner(part), columns, node, alias)
     if kind(part) == "func_call" and is_table_function(binder, strings(inner(part).funcname)):
-        return bind_table_function(binder, scope, inner(part), columns, node)
+        found = bind_table_function(binder, scope, inner(part), columns, node)
+        if found is not None:
+            return found
     if kind(part) == "func_call" and (result := _bind_routine(binder, scope, inner(part), node)) is not None:
         return result
     expr = _bind_call(binder, scope, part)
+    if name == "ts_stat" and isinstance(expr, SetReturning) and not node.ordinality:
+        query = bind_statistics(binder, expr.args)
+        return build_source(binder, rel := binder.new_rel(), Derived(rel, query), query.columns, name, alias)
     if name in _RECORDS and expr.type.name == "record" and not expr.type.fields:
         expr = _apply_column_definitions(binder, expr, part, columns)
     elif columns:
@@ -164,15 +173,16 @@ def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source 
     if routine.result.name == "trigger":
         message = f'function "{routine.name}" in FROM has unsupported return type trigger'
         raise binder.locate(SqlError.of("datatype_mismatch", message), node.location)
-    if item.ordinality:
-        raise FeatureNotSupported("WITH ORDINALITY of a function in SQL is not supported")
     routine, args = complete_call(binder, routine, candidate, args)
     routine = _declare_columns(binder, routine, node, item)
-    query = bind_rows(binder, routine, args)
+    if item.ordinality and (runs_on_device(routine) or (not routine.outputs and routine.result.fields)):
+        raise FeatureNotSupported("WITH ORDINALITY of this function is not supported")
+    query = scan_function(binder, routine, args, numbered=True) if item.ordinality else bind_rows(binder, routine, args)
     alias = item.alias if item.HasField("alias") else None
     names_in_from = get_result_names(routine, alias.aliasname if alias is not None else None)
     if not routine.outputs and routine.result.fields and routine.result.element is None:
         query, names_in_from = spread_row(binder, query), tuple(name for name, _ in routine.result.fields)
+    names_in_from = (*names_in_from, *(each.name for each in _ordinality_columns(item)))
     columns = tuple(OutputColumn(name, c.type) for name, c in zip(names_in_from, query.columns, strict=True))
     rel = binder.new_rel()
     return build_source(binder, rel, Derived(rel, query, lateral=True), columns, routine.name, alias)
@@ -240,6 +250,9 @@ def _apply_column_definitions(binder: Binder, expr: Expr, part: Any, columns: Se
         raise binder.locate(SqlError.of("syntax_error", message), expression_location(part))
     fields = [(each.colname, resolve_value_type(each.type_name, binder)) for each in map(inner, columns)]
     assert isinstance(expr, SetReturning | Call)
+    if any(item.name.lstrip("_") == "numeric" for _, item in fields):
+        use_layout()
+        fields = [(name, widen(item)) for name, item in fields] if is_wide_layout() else fields
     return replace(expr, type=SqlType("record", fields=tuple(fields)))
 
 

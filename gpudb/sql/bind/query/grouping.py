@@ -12,6 +12,7 @@ from gpudb.catalog.tables import Table
 from gpudb.errors import GpudbError, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
+from gpudb.sql.bind.query.all_columns import is_all, record_all
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import resolve_unknown
 from gpudb.sql.bind.types.conversions import check_equality
@@ -74,6 +75,12 @@ def bind_group_by(
             positions.append(keys.index(part))
         return positions
 
+    if len(nodes) == 1 and is_all(nodes[0]):
+        grouped = [index for index, (_, expr) in enumerate(targets) if _is_grouped_by_all(scope, expr)]
+        record_all(binder, nodes[0], grouped)
+        exprs = [_check_key(binder, scope, targets[index][1], nodes[0]) for index in grouped]
+        parts = [part for expr in exprs for part in (expr.items if isinstance(expr, Row) else (expr,))]
+        return tuple(part for index, part in enumerate(parts) if part not in parts[:index]), None
     factors: list[list[tuple[int, ...]]] = []
     for node in nodes:
         if kind(node) == "grouping_set":
@@ -88,6 +95,13 @@ def bind_group_by(
     if len(sets) > 4096:
         raise SqlError.of("statement_too_complex", "too many grouping sets present (maximum 4096)")
     return tuple(keys), sets
+
+
+def _is_grouped_by_all(scope: Scope, expr: Expr) -> bool:
+    """Whether GROUP BY ALL groups by an output: by none that aggregates, has a window function or is constant."""
+    if isinstance(expr, Constant) or any(each in scope.outer_aggregates for each in walk(expr)):
+        return False
+    return not any(isinstance(each, Aggregate | Grouping | Window) for each in _walk_level(expr))
 
 
 def _find_output(targets: Sequence[tuple[str, Expr]], expr: Expr) -> int | None:
@@ -254,4 +268,4 @@ def _iter_tables(source: From) -> Iterator[tuple[int, Table]]:
 
 def _determines(keys: Sequence[Expr], rel: int, table: Table) -> bool:
     grouped = {table.columns[key.index].name for key in keys if isinstance(key, Column) and key.rel == rel}
-    return bool(table.primary_key) and grouped >= set(table.primary_key)
+    return bool(table.primary_key) and not table.primary_key_deferrable and grouped >= set(table.primary_key)

@@ -14,13 +14,14 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import SqlError
 from gpudb.functions import resolve
+from gpudb.functions.row_counts import LIMIT_ROWS, OFFSET_ROWS
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.operators import apply_operator, build_call, conjunction, disjunction
+from gpudb.sql.bind.expressions.operators import apply_operator, build_call, conjunction
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce_row_count
 from gpudb.sql.bound import (
-    Choice,
+    Call,
     Column,
     Constant,
     Derived,
@@ -30,11 +31,10 @@ from gpudb.sql.bound import (
     Query,
     Select,
     SortKey,
-    Test,
     Window,
 )
 from gpudb.sql.parse.parser import inner, kind, present
-from gpudb.sql.traverse import walk
+from gpudb.sql.traverse import outer_columns, walk
 from gpudb.types import INT8
 
 
@@ -72,12 +72,11 @@ def apply_limits(binder: Binder, query: Query, node: Any) -> Query:
     rows = tuple(Column(whole.rel, n, c.type, c.name) for n, c in enumerate(whole.columns))
     numbered = Select(outputs, (*rows, *numbers), Derived(whole.rel, whole.query))
     number, counted = (Column(rel, width + n, INT8, name) for n, name in enumerate(kinds))
-    zero = Constant(0, INT8)
-    before: Expr = zero if query.offset is None else Choice("COALESCE", (query.offset, zero), INT8)
+    before: Expr = Constant(0, INT8) if query.offset is None else Call(OFFSET_ROWS, (query.offset,), INT8)
     conditions: list[Expr] = []
     if query.limit is not None:
-        within = apply_operator(binder, "<=", counted, apply_operator(binder, "+", before, query.limit))
-        conditions.append(disjunction([Test(query.limit, "NULL"), within]))
+        last = apply_operator(binder, "+", before, Call(LIMIT_ROWS, (query.limit,), INT8))
+        conditions.append(apply_operator(binder, "<=", counted, last))
         if not _is_correlated(query.limit):
             # No row has no ties; and a negative limit stays an error
             conditions.append(Exists(Select((), (), limit=query.limit)))
@@ -96,7 +95,7 @@ def apply_limits(binder: Binder, query: Query, node: Any) -> Query:
 
 def _is_correlated(expr: Expr | None) -> bool:
     """Whether a limit depends on a row of an outer query."""
-    return expr is not None and any(isinstance(each, Column) for each in walk(expr))
+    return expr is not None and bool(outer_columns(expr))
 
 
 def _build_numbering(binder: Binder, name: str, order: Sequence[SortKey]) -> Expr:

@@ -33,7 +33,15 @@ def split_grouped(binder: Binder, query: Select, outer_aggregates: Sequence[Expr
     for each in above:
         collect(each, False)
 
-    def column(node: Any) -> Expr | None:
+    def column(node: Any) -> Any:
+        if isinstance(node, Select | SetOperation | Values):
+            return replace_nodes(node, column_below)
+        return Column(rel, parts.index(node), node.type) if node in parts else None
+
+    def column_below(node: Any) -> Expr | None:
+        """A subquery has aggregates of its own, which may equal one of this level: count(*)."""
+        if isinstance(node, Aggregate | Grouping) and node not in outer_aggregates:
+            return None
         return Column(rel, parts.index(node), node.type) if node in parts else None
 
     below = Select(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from postgast import pg_query_pb2 as pg
@@ -53,8 +54,9 @@ def check_lockable(node: Any) -> None:
         raise FeatureNotSupported(f"{name} cannot be applied to VALUES")
 
 
-def bind_row_locks(binder: Binder, scope: Scope, node: Any, query: Select) -> None:
-    """Records the tables that a SELECT's locking clauses lock; 42P01 for a name that is not in FROM, or 0A000."""
+def bind_row_locks(binder: Binder, scope: Scope, node: Any, query: Select) -> Select:
+    """Returns a SELECT with what its locking clauses lock; 42P01 for a name that is not in FROM, or 0A000."""
+    locks: list[RowLock] = []
     for clause in map(inner, node.locking_clause):
         name = get_lock_name(clause)
         if binder.row_locks is None:
@@ -73,7 +75,10 @@ def bind_row_locks(binder: Binder, scope: Scope, node: Any, query: Select) -> No
                 if isinstance(each, Scan):
                     binder.accesses.lock(each.rel)
                     if isinstance(each.table, Table) and not each.table.temporary:
-                        binder.row_locks.append(_make_lock(clause, each))
+                        locks.append(_make_lock(clause, each))
+    if binder.row_locks is not None:
+        binder.row_locks += locks
+    return replace(query, locks=tuple(locks))
 
 
 def get_lock_name(clause: Any) -> str:

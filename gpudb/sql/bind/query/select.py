@@ -7,30 +7,34 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, SyntaxError_
 from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.expressions.changed_stars import bind_changed_star
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.ordering import build_sort_key
 from gpudb.sql.bind.expressions.records import add_presence_columns
-from gpudb.sql.bind.expressions.stars import expand_star, record_star
+from gpudb.sql.bind.expressions.repeated_columns import name_output
+from gpudb.sql.bind.expressions.stars import bind_star, expand_star
 from gpudb.sql.bind.expressions.windows import collect_windows
-from gpudb.sql.bind.name_errors import missing_table
+from gpudb.sql.bind.query.all_columns import is_all, record_all
 from gpudb.sql.bind.query.from_clause import bind_from
 from gpudb.sql.bind.query.grouped_subqueries import find_equivalent, list_subqueries, replace_grouped
 from gpudb.sql.bind.query.grouping import bind_group_by, check_grouped, find_output
 from gpudb.sql.bind.query.hypothetical_grouping import build_set_change
 from gpudb.sql.bind.query.limits import apply_limits, bind_limits
 from gpudb.sql.bind.query.outer_aggregates import split_grouped
-from gpudb.sql.bind.query.output_names import derive_output_name
+from gpudb.sql.bind.query.output_names import UNNAMED, derive_output_name
 from gpudb.sql.bind.query.qualify import apply_qualify, bind_qualify
 from gpudb.sql.bind.query.row_locks import bind_row_locks, check_lockable
+from gpudb.sql.bind.query.sample_clause import apply_sample, take_sample
 from gpudb.sql.bind.query.set_operations import bind_set_operation, bind_values
 from gpudb.sql.bind.query.sorted_set_functions import wrap_sorted_sets
 from gpudb.sql.bind.query.with_clause import bind_with
-from gpudb.sql.bind.scope import Scope
+from gpudb.sql.bind.scope import Repetition, Scope
 from gpudb.sql.bind.types.coercion import resolve_unknown
 from gpudb.sql.bind.types.conversions import check_equality, coerce_condition
 from gpudb.sql.bound import (
+    BoolOp,
     Column,
     Cte,
     Expr,
@@ -42,8 +46,10 @@ from gpudb.sql.bound import (
     Select,
     SortKey,
 )
-from gpudb.sql.parse.parser import expression_location, inner, kind, present, strings
+from gpudb.sql.parse.parser import expression_location, inner, kind, present
+from gpudb.sql.parse.star_changes import is_changed_star
 from gpudb.sql.traverse import replace_nodes
+from gpudb.types import BOOL
 
 Targets = list[tuple[str, Expr]]
 
@@ -77,12 +83,16 @@ def bind_query(binder: Binder, node: Any, outer: Scope | None, *, resolve_unknow
 
 def _bind_select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...], *, resolve_unknowns: bool) -> Query:
     scope.clause = "FROM clause of their own query level"
-    source = bind_from(binder, scope, node.from_clause)
+    items, sample = take_sample(node.from_clause)
+    source = bind_from(binder, scope, items)
     scope.clause = ""
     where = None
+    if sample is not None:
+        source, where = apply_sample(binder, scope, source, sample)
     if present(node.where_clause):
         scope.clause = "WHERE"
-        where = coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
+        condition = coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE")
+        where = condition if where is None else BoolOp("AND", (where, condition), BOOL)
     scope.windows = collect_windows(node.window_clause)
     scope.clause = "SELECT"
     targets = bind_targets(binder, scope, node.target_list, resolve_unknowns=resolve_unknowns)
@@ -116,7 +126,7 @@ def _bind_select(binder: Binder, scope: Scope, node: Any, ctes: tuple[Cte, ...],
         columns, tuple(exprs), source, where, grouped, keys, sets, having, distinct, order, limit, offset, ctes
     )
     if len(node.locking_clause):
-        bind_row_locks(binder, scope, node, result)
+        result = bind_row_locks(binder, scope, node, result)
     if scope.hypotheticals and sets is not None:
         change = build_set_change(binder, scope.hypotheticals, keys, sets)
         result, test = replace_nodes(result, change), None if test is None else replace_nodes(test, change)
@@ -135,51 +145,46 @@ def bind_targets(binder: Binder, scope: Scope, nodes: Sequence[Any], *, resolve_
     for each in nodes:
         node = inner(each)
         if kind(node.val) == "column_ref" and kind(inner(node.val).fields[-1]) == "a_star":
-            columns = _bind_star(binder, scope, inner(node.val))
+            columns = bind_star(binder, scope, inner(node.val))
             binder.parse_nodes.update({id(expr): (expr, node.val) for _, expr in columns})
             targets += columns
+            continue
+        if is_changed_star(node.val):
+            if node.name:
+                raise binder.locate(SyntaxError_(f'syntax error at or near "{node.name}"'), node.location)
+            targets += _resolve(binder, bind_changed_star(binder, scope, inner(node.val)), resolve_unknowns)
             continue
         if kind(node.val) == "a_indirection" and (spread := expand_star(binder, scope, node.val)) is not None:
             targets += spread
             continue
-        expr = bind_expression(binder, scope, node.val)
-        name = node.name or derive_output_name(node.val, binder.subquery_names)
-        targets.append((name, resolve_unknown(binder, expr) if resolve_unknowns else expr))
+        targets += _resolve(binder, _bind_item(binder, scope, node), resolve_unknowns)
     if len(targets) > _MAX_TARGETS:
         raise SqlError.of("too_many_columns", f"target lists can have at most {_MAX_TARGETS} entries")
     return targets
 
 
-def _bind_star(binder: Binder, scope: Scope, node: Any) -> Targets:
+def _resolve(binder: Binder, targets: Targets, resolve_unknowns: bool) -> Targets:
+    return [(name, resolve_unknown(binder, expr)) for name, expr in targets] if resolve_unknowns else targets
+
+
+def _bind_item(binder: Binder, scope: Scope, node: Any) -> Targets:
+    """Binds an item of a select list: one column, or with COLUMNS one for each of its columns."""
+    outer, scope.repetition = scope.repetition, (repetition := Repetition())
     try:
-        names = strings(node.fields[:-1])
-        if not names:
-            if not scope.items and not scope.columns:
-                raise SqlError.of("syntax_error", "SELECT * with no tables specified is not valid")
-            _record_star(binder, node, [(_find_owner(scope, name, expr), name) for name, expr in scope.columns])
-            return record_star(binder, scope.columns)
-        item = scope.resolve_relation(names[-1], names[-2] if len(names) > 1 else None)
-        if item is None:
-            raise missing_table(scope, names[-1])
-        _record_star(binder, node, [(names, name) for name, _ in item.columns])
-        return record_star(binder, item.columns)
-    except GpudbError as error:
-        raise binder.locate(error, node.location) from None
-
-
-def _find_owner(scope: Scope, name: str, expr: Expr) -> tuple[str, ...]:
-    """Returns the qualified name of a column's only relation; () for a column that a join merged."""
-    owners = [item for item in scope.items if item.alias and (name, expr) in item.columns]
-    if len(owners) != 1:
-        return ()
-    alone = sum(item.alias == owners[0].alias for item in scope.items) == 1
-    return (owners[0].alias,) if alone or owners[0].schema is None else (owners[0].schema, owners[0].alias)
-
-
-def _record_star(binder: Binder, node: Any, columns: list[tuple[tuple[str, ...], str]]) -> None:
-    """Records the columns of a star; a star whose columns cannot be told apart by name is not recorded."""
-    if binder.stars is not None and len(set(columns)) == len(columns):
-        binder.stars[node.location] = tuple((*owner, name) for owner, name in columns)
+        expr = bind_expression(binder, scope, node.val)
+        if not repetition.columns:
+            name = node.name or derive_output_name(node.val, binder.subquery_names)
+            if binder.expansions is not None and not node.name and name != UNNAMED:
+                binder.expansions.names[node.SerializeToString(deterministic=True)] = name
+            return [(name, expr)]
+        targets = [(name_output(repetition, node.name), expr)]
+        for place in range(1, len(repetition.columns)):
+            repetition.place = place
+            expr = bind_expression(binder, scope, node.val)
+            targets.append((name_output(repetition, node.name), expr))
+        return targets
+    finally:
+        scope.repetition = outer
 
 
 def _build_output(name: str, expr: Expr, source: From | None) -> OutputColumn:
@@ -201,11 +206,15 @@ def _bind_order_by(binder: Binder, scope: Scope, nodes: Sequence[Any], targets: 
     keys = []
     for each in nodes:
         node = inner(each)
-        expr = find_output(binder, node.node, targets, "ORDER BY")
-        if expr is None:
-            expr = find_equivalent(bind_expression(binder, scope, node.node), [each for _, each in targets])
+        if is_all(node.node):
+            exprs = [expr for _, expr in targets]
+            record_all(binder, node.node, range(len(targets)))
+        elif (found := find_output(binder, node.node, targets, "ORDER BY")) is not None:
+            exprs = [found]
+        else:
+            exprs = [find_equivalent(bind_expression(binder, scope, node.node), [each for _, each in targets])]
         try:
-            keys.append(build_sort_key(binder, expr, node))
+            keys += [build_sort_key(binder, expr, node) for expr in exprs]
         except GpudbError as error:
             raise binder.locate(error, expression_location(node.node)) from None
     return tuple(keys)
@@ -228,17 +237,19 @@ def _bind_distinct(
             except GpudbError as error:
                 raise binder.locate_expr(error, each) from None
         return True
-    result = []
+    found: list[Expr] = []
     known = [*(each for _, each in targets), *(key.expr for key in order)]
     for node in nodes:
         expr = find_output(binder, node, targets, "DISTINCT ON")
         if expr is None:
             expr = find_equivalent(resolve_unknown(binder, bind_expression(binder, scope, node)), known)
         check_equality([expr.type])
-        result.append(expr)
-    leading = [key.expr for key in order[: len(result)]]
+        found.append(expr)
+    result = tuple(expr for number, expr in enumerate(found) if expr not in found[:number])
+    keys = [key.expr for key in order]
+    leading = [expr for number, expr in enumerate(keys) if expr not in keys[:number]][: len(result)]
     if any(expr not in result for expr in leading):
         message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions"
-        odd = next((n for n, expr in zip(nodes, result, strict=True) if expr not in leading), nodes[0])
+        odd = next((n for n, expr in zip(nodes, found, strict=True) if expr not in leading), nodes[0])
         raise binder.locate(SqlError.of("invalid_column_reference", message), expression_location(odd))
-    return tuple(result)
+    return result

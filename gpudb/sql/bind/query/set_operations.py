@@ -10,6 +10,7 @@ from postgast import pg_query_pb2 as pg
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.stars import bind_list
+from gpudb.sql.bind.query.all_columns import is_all, record_all
 from gpudb.sql.bind.query.grouping import find_output
 from gpudb.sql.bind.query.limits import apply_limits, bind_limits
 from gpudb.sql.bind.scope import Scope
@@ -82,6 +83,12 @@ def _bind_positions(
     ]
     for each in nodes:
         node = inner(each)
+        descending = node.sortby_dir == pg.SORTBY_DESC
+        first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.sortby_nulls, descending)
+        if is_all(node.node):
+            record_all(binder, node.node, range(len(columns)))
+            result += [(index, descending, first) for index in range(len(columns))]
+            continue
         expr = find_output(binder, node.node, targets, "ORDER BY")
         if expr is None and kind(node.node) == "column_ref" and len(inner(node.node).fields) == 1:
             (name,) = strings(inner(node.node).fields)
@@ -93,8 +100,6 @@ def _bind_positions(
                 hint="Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
             )
             raise binder.locate(error, expression_location(node.node))
-        descending = node.sortby_dir == pg.SORTBY_DESC
-        first = {pg.SORTBY_NULLS_FIRST: True, pg.SORTBY_NULLS_LAST: False}.get(node.sortby_nulls, descending)
         result.append((expr.index, descending, first))
     return tuple(result)
 

@@ -106,8 +106,20 @@ def find_relation(binder: Binder, schema: str, name: str) -> Relation:
         if binder.system_columns(schema or "pg_catalog", name) is not None:
             message = f'permission denied: "{name}" is a system catalog'
             raise SqlError.of("insufficient_privilege", message)
+        if any(table.schema in path and _has_index(table, name) for table in binder.catalog.tables()):
+            detail = "This operation is not supported for indexes."
+            raise SqlError.of("wrong_object_type", f'cannot open relation "{name}"', detail=detail)
         raise UndefinedTable(f'relation "{shown}" does not exist')
     return relation
+
+
+def names_no_rows(relation: Relation, node: Any) -> bool:
+    """Whether a RangeVar message is ONLY of a partitioned table, which has no rows besides those of its partitions."""
+    return isinstance(relation, Table) and relation.partitioned_by is not None and not node.inh
+
+
+def _has_index(table: Table, name: str) -> bool:
+    return name in table.index_names
 
 
 def mark_nullable(items: tuple[NamespaceItem, ...], outer: bool) -> tuple[NamespaceItem, ...]:

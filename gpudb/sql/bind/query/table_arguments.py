@@ -16,6 +16,7 @@ from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import Array, Constant, Expr
 from gpudb.sql.parse.parser import inner, parse, strings
+from gpudb.types import TEXT, UNKNOWN
 
 _BY_TEXT = frozenset({"query", "points", "columns", "weights", "target", "id"})
 """Parameters that decide what is read."""
@@ -101,6 +102,8 @@ def bind_arguments(binder: Binder, scope: Scope, call: Any) -> Arguments:
     finally:
         scope.clause = clause
     types = tuple(each.type.plain for each in args)
+    if types and types[0] == UNKNOWN:  # a query's text, and no matrix's
+        types = (TEXT, *types[1:])
     candidate = resolve.resolve_function(name, types, "f", named=get_argument_names(call.args))
     function = candidate.target
     assert isinstance(function, Function)

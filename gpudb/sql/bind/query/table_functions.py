@@ -31,18 +31,22 @@ def is_table_function(binder: Binder, names: Sequence[str]) -> bool:
     return names[-1] in _SHAPES and tuple(names[:-1]) in _SYSTEM and not find_routines(binder, names)
 
 
-def bind_table_function(binder: Binder, scope: Scope, call: Any, columns: Sequence[Any], node: Any) -> Source:
+def bind_table_function(binder: Binder, scope: Scope, call: Any, columns: Sequence[Any], node: Any) -> Source | None:
     """Binds a call of one of these functions in FROM; `columns` is its column definition list.
+
+    None for one of the same name over a value: gpu_kmeans(matrix, 5).
 
     One whose arguments read columns runs for each row of the relations to its left.
     """
     name = strings(call.funcname)[-1]
+    arguments = bind_arguments(binder, scope, call)
+    if not arguments.function.returns_set:
+        return None
     if node.ordinality:
         raise FeatureNotSupported(f"WITH ORDINALITY of {name} is not supported")
     if columns:
         message = f"a column definition list is redundant for {name}, whose columns follow from its query"
         raise binder.locate(SqlError.of("syntax_error", message), inner(columns[0]).location)
-    arguments = bind_arguments(binder, scope, call)
     inputs, outputs = _SHAPES[name](arguments)
     result = TableFunction(
         binder.new_rel(),

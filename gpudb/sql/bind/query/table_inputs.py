@@ -98,9 +98,15 @@ def bind_text(arguments: Arguments, name: str = "query") -> Text:
     """Binds the query, or the table or view, that a parameter names."""
     binder, function = arguments.binder, arguments.function.name
     text = arguments.required(name)
-    kept = binder.text, binder.stars, binder.arguments, binder.row_locks, binder.max_parameters
+    kept = binder.text, binder.expansions, binder.arguments, binder.row_locks, binder.max_parameters
     # Its `$1` would be the statement's, its rows cannot be locked, and its places are not the statement's
-    binder.text, binder.stars, binder.arguments, binder.row_locks, binder.max_parameters = text, None, None, None, 0
+    binder.text, binder.expansions, binder.arguments, binder.row_locks, binder.max_parameters = (
+        text,
+        None,
+        None,
+        None,
+        0,
+    )
     try:
         query = binder.bind_query(_parse_query(function, text), None)
     except GpudbError as error:
@@ -108,7 +114,7 @@ def bind_text(arguments: Arguments, name: str = "query") -> Text:
         error.where = error.where or f'SQL statement "{text.strip()}"'
         raise
     finally:
-        binder.text, binder.stars, binder.arguments, binder.row_locks, binder.max_parameters = kept
+        binder.text, binder.expansions, binder.arguments, binder.row_locks, binder.max_parameters = kept
     return Text(binder, function, query, binder.new_rel())
 
 

@@ -14,12 +14,12 @@ from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import call_function
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import apply_operator
-from gpudb.sql.bind.query.sources import Source, build_source, find_relation, table_columns
+from gpudb.sql.bind.query.sources import Source, build_source, find_relation, names_no_rows, table_columns
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
 from gpudb.sql.bound import Column, Constant, Derived, Expr, Scan, Select
 from gpudb.sql.parse.parser import inner, present, strings
-from gpudb.types import FLOAT8, INT4, INT8, TEXT
+from gpudb.types import BOOL, FLOAT8, INT4, INT8, TEXT
 
 BLOCK = 256
 """Rows of a block of SYSTEM."""
@@ -56,17 +56,19 @@ def bind_sample(binder: Binder, scope: Scope, node: Any) -> Source:
     elif method == "system":
         seed, binder.cacheable = random.random(), False
     inside, rel = binder.new_rel(), binder.new_rel()
-    scan = Scan(inside, table, row_ids=seed is not None, sampled=True)
+    scan = Scan(inside, table, row_ids=seed is not None, only_reads=True)
     columns = table_columns(table)
     names = [column.name for column in columns]
     binder.accesses.add_columns(inside, binder.accesses.add_relation(table, "r", rel, names), names)
     rows = tuple(Column(inside, index, column.type, column.name) for index, column in enumerate(columns))
     block = BLOCK if method == "system" else 1
     condition = (
-        _sample_randomly(binder, percent)
+        is_drawn(binder, percent)
         if seed is None
         else _sample_by_hash(binder, inside, len(columns), percent, seed, block)
     )
+    if names_no_rows(table, relation):
+        condition = Constant(False, BOOL)
     query = Select(columns, rows, scan, condition)
     alias = relation.alias if relation.HasField("alias") else None
     return build_source(binder, rel, Derived(rel, query), columns, relation.relname, alias, table.schema)
@@ -83,7 +85,8 @@ def _bind_number(binder: Binder, scope: Scope, node: Any, condition: str, what: 
     return expr.value
 
 
-def _sample_randomly(binder: Binder, percent: float) -> Expr:
+def is_drawn(binder: Binder, percent: float) -> Expr:
+    """Returns a condition that is true for a share of the rows, by chance."""
     return apply_operator(binder, "<", call_function(binder, "random", ()), Constant(percent / 100, FLOAT8))
 
 
@@ -92,6 +95,11 @@ def _sample_by_hash(binder: Binder, rel: int, width: int, percent: float, seed: 
     row = apply_operator(binder, "/", Column(rel, width + 1, INT8, "row"), Constant(block, INT8))
     place = apply_operator(binder, "||", Column(rel, width, TEXT, "file"), Constant(f" {seed} ", TEXT))
     digest = call_function(binder, "md5", (apply_operator(binder, "||", place, coerce(binder, row, TEXT, "e")),))
+    return is_below_share(binder, digest, percent)
+
+
+def is_below_share(binder: Binder, digest: Expr, percent: float) -> Expr:
+    """Returns a condition that is true for a share of the hexadecimal texts of a hash."""
     head = call_function(binder, "left", (digest, Constant(8, INT4)))
     # g sorts behind every digit: all rows
     share = "g" if percent == 100 else f"{int(percent / 100 * 2**32):08x}"

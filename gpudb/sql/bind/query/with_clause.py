@@ -9,6 +9,7 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError
+from gpudb.functions.carried import is_wide_layout
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.query.recursion import check_recursion, check_termination, refers_to, sort_by_reference
 from gpudb.sql.bind.query.search_cycle import bind_search_cycle
@@ -19,7 +20,7 @@ from gpudb.sql.bind.types.conversions import check_equality
 from gpudb.sql.bound import Aggregate, Column, Cte, CteScan, Query, Select, SetOperation
 from gpudb.sql.parse.parser import inner, kind, output_location, strings
 from gpudb.sql.traverse import walk
-from gpudb.types import CARRIED_SCALE, MAX_DIGITS, SqlType, exact_numeric
+from gpudb.types import CARRIED_SCALE, MAX_DIGITS, WIDE_NUMERIC, SqlType, exact_numeric
 
 
 def bind_with(binder: Binder, scope: Scope, clause: Any) -> tuple[Cte, ...]:
@@ -130,6 +131,8 @@ def _open_type(item: SqlType) -> SqlType:
         return replace(item, fields=tuple((name, _open_type(kind)) for name, kind in item.fields))
     if item.element is not None:
         return replace(_open_type(item.element), name=item.name, dims=item.dims)
+    if item.name == "numeric" and (item.wide or (item.modifier == -1 and is_wide_layout())):
+        return replace(WIDE_NUMERIC, modifier=item.modifier)
     if item.modifier != -1 or item.name not in {"numeric", "bpchar"}:
         return item
     if item.name == "bpchar":

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, GpudbError, SqlError
 from gpudb.functions import resolve
+from gpudb.functions.carried import is_wide_layout, layout_failure, use_layout
 from gpudb.functions.registry import Function
 from gpudb.functions.resolve import can_coerce, find_common_type, to_numeric_type, unify_types
 from gpudb.sql.bind.base import Binder
@@ -15,7 +16,7 @@ from gpudb.sql.bind.types.domains import coerce_to_domain
 from gpudb.sql.bind.types.literals import convert_literal, narrow_integer
 from gpudb.sql.bind.types.rows import coerce_to_row
 from gpudb.sql.bound import Array, Call, Cast, Constant, Default, Expr, Parameter
-from gpudb.types import INT8, TEXT, UNKNOWN, SqlType
+from gpudb.types import INT8, TEXT, UNKNOWN, WIDE_NUMERIC, SqlType, widen
 from gpudb.types.facts import INTEGERS
 
 _OF_LENGTH = {"varchar", "bpchar", "bit", "varbit"}
@@ -31,6 +32,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", targ
     """
     if target.domain is not None and expr.type.domain != target.domain:
         return coerce_to_domain(binder, expr, target, context, target_name)
+    if target_name is None:
+        target = _widen(expr.type, target)
     if isinstance(expr, Default):
         raise binder.locate_expr(SqlError.of("syntax_error", "DEFAULT is not allowed in this context"), expr)
     settles = isinstance(expr, Parameter) and expr.type.name == "unknown"
@@ -55,6 +58,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", targ
         try:
             result = convert_literal(expr, target, binder.timezone) if _can_fold(expr, target, context) else None
         except GpudbError as error:
+            if layout_failure(error):
+                use_layout()
             if expr.type.name != "unknown":
                 # PostgreSQL converts typed constants at run time, where errors have no position
                 error.position = error.position or 0
@@ -166,6 +171,8 @@ def _has_same_representation(source: SqlType, target: SqlType) -> bool:
     if target.fields and source.fields != target.fields:
         return False
     one, other = source.element or source, target.element or target
+    if target.wide and not source.wide:
+        return False
     return target.digits is None or (
         source.without_modifier.digits == target.digits and one.is_carried == other.is_carried
     )
@@ -173,9 +180,43 @@ def _has_same_representation(source: SqlType, target: SqlType) -> bool:
 
 def _add_digits(source: SqlType, target: SqlType) -> SqlType:
     """Returns the target with the digits that the source needs, if the target leaves them open."""
-    if target.name == "numeric" and target.modifier == -1 and target.digits is None and source.name in _EXACT:
+    base = source.name.lstrip("_")
+    if target.name == "_numeric" and not target.wide and target.domain is None and base not in {*_EXACT, "numeric"}:
+        use_layout()
+        return widen(target) if is_wide_layout() else target
+    if target.name != "numeric" or target.wide or target.domain is not None:
+        return target
+    if target.modifier == -1 and target.digits is None and source.name in _EXACT:
         return to_numeric_type(source)
+    if source.name not in {*_EXACT, "numeric"}:
+        use_layout()  # a text, a float or a jsonb may be NaN, and of any size
+        return WIDE_NUMERIC if is_wide_layout() and target.modifier == -1 and target.digits is None else target
     return target
+
+
+def _widen(source: SqlType, target: SqlType) -> SqlType:
+    """Returns a declared numeric type in the wide form, if the source has it or the statement computes in it."""
+    if target.name.lstrip("_") != "numeric" or target.wide or target.domain is not None or target.modifier == -1:
+        return target
+    return replace(target, wide=True) if source.wide or is_wide_layout() else target
+
+
+def coerce_to_changed(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:
+    """Converts `expr` to a column's type and representation, for rows to be written.
+
+    A wide numeric that has no room in a column's 128 bits raises 22003, with the column's name.
+    """
+    if target.name.lstrip("_") != "numeric" or target.wide or target.domain is not None:
+        return coerce_to_column(binder, expr, column, target)
+    use_layout()
+    if not expr.type.wide and not is_wide_layout():
+        result = coerce(binder, expr, target, "a", f'column "{column}"')
+        if not result.type.wide:
+            return coerce_to_column(binder, expr, column, target)
+    made = coerce_to_column(binder, expr, column, replace(target, wide=True, digits=None))
+    if isinstance(made, Constant) and made.value is None:
+        return Constant(None, target)
+    return Cast(made, target, column=column)
 
 
 def coerce_to_column(binder: Binder, expr: Expr, column: str, target: SqlType) -> Expr:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gpudb.functions.carried import demand_wide_layout, is_wide_layout
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.types.coercion import coerce, coerce_to_branch
 from gpudb.sql.bound import Column, Derived, Expr, OutputColumn, Query, Select, SetOperation, Values
-from gpudb.types import SqlType
+from gpudb.types import SqlType, widen
 
 
 def project_columns(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str = "i") -> Query:
@@ -36,10 +37,16 @@ def coerce_columns(binder: Binder, query: Query, types: Mapping[int, SqlType], c
 
 def _coerce_literals(binder: Binder, query: Query, types: Mapping[int, SqlType], context: str) -> Query:
     def convert(exprs: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(
+        made = tuple(
             coerce_to_branch(binder, expr, types[index], context) if index in types else expr
             for index, expr in enumerate(exprs)
         )
+        if any(made[index].type.wide and not item.wide for index, item in types.items()):
+            demand_wide_layout()
+        return made
+
+    if is_wide_layout():
+        types = {index: widen(item) for index, item in types.items()}
 
     columns = tuple(
         replace(column, type=types[index]) if index in types else column for index, column in enumerate(query.columns)

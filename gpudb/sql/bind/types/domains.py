@@ -28,6 +28,7 @@ from gpudb.sql.bound import (
 from gpudb.sql.parse.parser import inner, parse
 from gpudb.sql.traverse import walk
 from gpudb.types import SqlType
+from gpudb.values.datetime_style import use_style
 
 
 def coerce_to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, target_name: str | None) -> Expr:
@@ -98,6 +99,7 @@ def _coerce_to_array(binder: Binder, expr: Expr, target: SqlType, context: str, 
     return Array(tuple(binder.coerce(item, element, context) for item in items), target)
 
 
+@use_style()
 def bind_check(binder: Binder, text: str, item: SqlType) -> Expr:
     """Binds a condition over VALUE, which is of type `item`; raises for expressions that no CHECK may contain."""
     outer, binder.text = binder.text, f"SELECT {text}"

@@ -7,19 +7,32 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from gpudb.catalog.postgres.relations import get_system_relation as system_relation
-from gpudb.errors import FeatureNotSupported, NumericOutOfRange
+from gpudb.errors import NumericOutOfRange
 from gpudb.functions.library import functions_by_name
 from gpudb.sql.bound import Constant
-from gpudb.types import BIT, BOOL, FLOAT4, FLOAT8, INT2, INT4, INT8, MAX_DIGITS, UNKNOWN, SqlType, exact_numeric
+from gpudb.text_search.configurations import get_configuration_oid, get_dictionary_oid
+from gpudb.types import (
+    BIT,
+    BOOL,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    MAX_DIGITS,
+    UNKNOWN,
+    WIDE_NUMERIC,
+    SqlType,
+    exact_numeric,
+)
 from gpudb.types.facts import INTEGERS, fits_integer
 from gpudb.values.array import count_dimensions
 from gpudb.values.bit_strings import parse_bits
 from gpudb.values.interval import parse_restricted_interval
 from gpudb.values.text import parse_text
+from gpudb.values.wide_numerics import normalize, scale_of
 
 _MAX_CHARACTERS = 4_000  # Python's limit on digits of an int
-_MAX_DIGITS = 131_072
-"""PostgreSQL's limit on digits of a numeric before the point; it reads even unused literals."""
 
 
 def bind_literal(node: Any) -> Constant:
@@ -42,9 +55,7 @@ def bind_literal(node: Any) -> Constant:
 def parse_number(text: str) -> Constant:
     """Returns a number that is too large for the parser's int4, or has a point or an exponent."""
     digits = text.replace("_", "")
-    if len(digits) > _MAX_CHARACTERS:
-        raise NumericOutOfRange("value overflows numeric format")
-    if digits.lstrip("+-").isdigit():
+    if digits.lstrip("+-").isdigit() and len(digits) <= _MAX_CHARACTERS:
         value = int(digits)
         for item in (INT4, INT8):
             if fits_integer(value, item.name):
@@ -58,19 +69,13 @@ def parse_number(text: str) -> Constant:
 
 
 def build_numeric(value: Decimal) -> Constant:
-    """Returns a numeric constant of exactly its digits; more than 38 raise 22003 unless it becomes a float."""
-    value = value or abs(value)  # numeric has no negative zero
-    exponent = value.as_tuple().exponent
-    if not isinstance(exponent, int):
-        raise FeatureNotSupported(f"numeric {value} is not supported")
-    if value and value.adjusted() >= _MAX_DIGITS:
-        raise NumericOutOfRange("value overflows numeric format")
-    if exponent > 0:
-        value = Decimal(int(value)) if exponent + len(value.as_tuple().digits) <= MAX_DIGITS else value
-        exponent = 0
-    scale = -exponent
+    """Returns a numeric constant of exactly its digits, wide if 128 bits have no room; 22003 beyond the limits."""
+    value = normalize(value)
+    if not value.is_finite():
+        return Constant(value, WIDE_NUMERIC)
+    scale = scale_of(value)
     digits = max(len(value.as_tuple().digits) if value else 1, scale)
-    return Constant(value, exact_numeric(digits, scale))
+    return Constant(value, exact_numeric(digits, scale) if digits <= MAX_DIGITS else WIDE_NUMERIC)
 
 
 def convert_literal(constant: Constant, target: SqlType, timezone: str) -> Constant | None:
@@ -88,6 +93,8 @@ def convert_literal(constant: Constant, target: SqlType, timezone: str) -> Const
             if not fits_integer(value, target.name):
                 raise NumericOutOfRange(f"{target.plain} out of range")
             return Constant(value, target)
+        if target.name == "numeric" and target.modifier == -1 and target.wide:
+            return Constant(Decimal(value), target)
         if target.name == "numeric" and target.modifier == -1:
             result = build_numeric(Decimal(value))
             return result if target.digits is None else None
@@ -96,8 +103,12 @@ def convert_literal(constant: Constant, target: SqlType, timezone: str) -> Const
         if target.name == "oid" and 0 <= value < 2**32:
             return Constant(value, target)
     if source == "numeric" and isinstance(value, Decimal) and target in (FLOAT4, FLOAT8):
-        return Constant(parse_text(target, str(value), timezone), target)
+        return Constant(parse_text(target, format(value, "f"), timezone), target)
     return None
+
+
+_TEXT_SEARCH = {"regconfig": get_configuration_oid, "regdictionary": get_dictionary_oid}
+"""There are no others than PostgreSQL's own."""
 
 
 def find_system_object(text: str, kind: str) -> int | None:
@@ -113,6 +124,8 @@ def find_system_object(text: str, kind: str) -> int | None:
     if kind == "regproc":
         functions = functions_by_name().get(name, ())
         return functions[0].oid if len(functions) == 1 else None
+    if kind in _TEXT_SEARCH:
+        return _TEXT_SEARCH[kind](text)
     if kind == "regnamespace":
         return 11 if text == "pg_catalog" else None
     return None
@@ -127,7 +140,9 @@ def _convert_text(text: str, target: SqlType, timezone: str) -> Constant | None:
         known = find_system_object(text, target.name)
         return None if known is None else Constant(known, target)
     if target.name == "numeric" and target.modifier == -1:
-        value = parse_text(SqlType("numeric"), text, timezone)
+        value = parse_text(WIDE_NUMERIC, text, timezone)
+        if target.wide:
+            return Constant(value, target)
         return build_numeric(value) if isinstance(value, Decimal) else Constant(value, target)
     if target.name == "bpchar" and target.modifier == -1:
         return Constant(text.rstrip(" "), replace(target, digits=(len(text), 0)))

@@ -11,7 +11,7 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.parse.parser import inner, kind, strings
 from gpudb.types import SqlType, numeric, type_exists
-from gpudb.values.vectors import MAX_DIMENSIONS
+from gpudb.values import sparse_vectors, vectors
 
 _ALIASES = {
     "int": "int4",
@@ -21,13 +21,17 @@ _ALIASES = {
     "real": "float4",
     "boolean": "bool",
     "decimal": "numeric",
-    "string": "text",
     "character": "bpchar",
 }
 # information_schema's domains appear as their base types; only cardinal_number is not listed here
 _DOMAINS = {
     "sql_identifier": "name", "character_data": "varchar", "yes_or_no": "varchar", "time_stamp": "timestamptz",
 }  # fmt: skip
+_MOST_DIMENSIONS = {
+    "vector": vectors.MAX_DIMENSIONS,
+    "halfvec": vectors.MAX_DIMENSIONS,
+    "sparsevec": sparse_vectors.MAX_DIMENSIONS,
+}
 _SERIAL = {"serial", "bigserial", "smallserial", "serial4", "serial8", "serial2"}
 # Types of results and of the system catalog, beyond those of columns
 _VALUE_TYPES = frozenset(
@@ -38,11 +42,13 @@ _VALUE_TYPES = frozenset(
     " anyelement anynonarray anyenum anyrange anycompatible anycompatiblearray anycompatiblenonarray"
     " int4multirange int8multirange nummultirange datemultirange tsmultirange tstzmultirange anymultirange"
     " int4range int8range numrange daterange tsrange tstzrange bit varbit timetz money cidr macaddr macaddr8"
-    " vector matrix".split()
+    " vector halfvec sparsevec matrix tsvector tsquery point line lseg box path polygon circle".split()
 )
 
 
-_MODIFIED = frozenset("numeric varchar bpchar bit varbit time timetz timestamp timestamptz interval vector".split())
+_MODIFIED = frozenset(
+    "numeric varchar bpchar bit varbit time timetz timestamp timestamptz interval vector halfvec sparsevec".split()
+)
 _MAX_BITS = 83_886_080
 _MAX_CHARACTERS = 10_485_760
 
@@ -129,12 +135,13 @@ def _check_length(shown: str, length: int, most: int) -> int:
     raise SqlError.of("invalid_parameter_value", f"length for type {shown} {wrong}")
 
 
-def _check_dimensions(count: int) -> int:
+def _check_dimensions(name: str, count: int) -> int:
     """Returns the declared dimensions of a vector; 22023 if it cannot have so many."""
-    if 1 <= count <= MAX_DIMENSIONS:
+    most = _MOST_DIMENSIONS[name]
+    if 1 <= count <= most:
         return count
-    wrong = "must be at least 1" if count < 1 else f"cannot exceed {MAX_DIMENSIONS}"
-    raise SqlError.of("invalid_parameter_value", f"dimensions for type vector {wrong}")
+    wrong = "must be at least 1" if count < 1 else f"cannot exceed {most}"
+    raise SqlError.of("invalid_parameter_value", f"dimensions for type {name} {wrong}")
 
 
 def _apply_modifiers(name: str, modifiers: list[int]) -> SqlType:
@@ -144,14 +151,14 @@ def _apply_modifiers(name: str, modifiers: list[int]) -> SqlType:
         if len(modifiers) > 2:
             raise SqlError.of("invalid_parameter_value", "invalid NUMERIC type modifier")
         return numeric(modifiers[0], modifiers[1] if len(modifiers) == 2 else 0)
-    if name in {"varchar", "bpchar", "bit", "varbit", "vector"} and len(modifiers) > 1:
+    if name in {"varchar", "bpchar", "bit", "varbit", *_MOST_DIMENSIONS} and len(modifiers) > 1:
         raise SqlError.of("invalid_parameter_value", "invalid type modifier")
     if name in {"varchar", "bpchar"}:
         return SqlType(name, _check_length("char" if name == "bpchar" else name, modifiers[0], _MAX_CHARACTERS) + 4)
     if name in {"bit", "varbit"}:
         return SqlType(name, _check_length(name, modifiers[0], _MAX_BITS))
-    if name == "vector":
-        return SqlType(name, _check_dimensions(modifiers[0]))
+    if name in _MOST_DIMENSIONS:
+        return SqlType(name, _check_dimensions(name, modifiers[0]))
     if name in {"time", "timetz", "timestamp", "timestamptz"}:
         return SqlType(name, min(modifiers[0], 6))
     if name == "interval":

@@ -15,7 +15,8 @@ from gpudb.engine.gpu.backend.distance_calls import BIT_METRICS, METRICS, Distan
 from gpudb.engine.gpu.fused.codegen.building_blocks import load_headers, read_source
 from gpudb.engine.gpu.fused.cuda import nvrtc
 from gpudb.values.bit_keys import decode_bits, encode_bit_string, encode_bits
-from gpudb.values.vector_keys import decode_keys, encode_key, encode_keys
+from gpudb.values.half_vectors import to_half_column
+from gpudb.values.vector_keys import decode_keys, encode_key, encode_keys, encode_numbers
 from tests.support.fused.hosted import COMPILER, HostedFile
 
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False).map(lambda value: value + 0.0)
@@ -48,6 +49,7 @@ def expected(metric: str, left: np.ndarray, right: np.ndarray) -> np.ndarray:
             "l2_distance": np.sqrt(((a - b) ** 2).sum(1)),
             "inner_product": dot,
             "vector_negative_inner_product": -dot,
+            "halfvec_negative_inner_product": -dot,
             "cosine_distance": 1 - dot / np.sqrt((a * a).sum(1) * (b * b).sum(1)),
             "l1_distance": np.abs(a - b).sum(1),
         }
@@ -61,25 +63,38 @@ def make_rows(dimensions: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.nd
     return left, right, draw.random(70) < 0.2
 
 
-def to_series(rows: np.ndarray, missing: np.ndarray) -> pl.Series:
+def to_series(rows: np.ndarray, missing: np.ndarray, width: int = 4) -> pl.Series:
     held = [None if gone else row for row, gone in zip(rows.tolist(), missing, strict=True)]
-    return pl.Series(pl.from_arrow(encode_keys(pa.array(held, pa.list_(pa.float32())))))
+    lists = pa.array(held, pa.list_(pa.float32()))
+    return pl.Series(pl.from_arrow(encode_keys(lists) if width == 4 else to_half_column(lists)))
+
+
+def round_rows(width: int, *matrices: np.ndarray) -> list[np.ndarray]:
+    """The numbers as their type holds them, in single precision."""
+    return [each.astype(f"f{width}").astype(np.float32) for each in matrices]
+
+
+def encode_one(row: np.ndarray, width: int) -> bytes:
+    return encode_numbers(row.astype(f"f{width}")).tobytes()
 
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("dimensions", [1, 3, 32, 100])
-def test_numpys_distances(metric: str, dimensions: int) -> None:
+@pytest.mark.parametrize("width", [4, 2])
+def test_numpys_distances(metric: str, dimensions: int, width: int) -> None:
     left, right, missing = make_rows(dimensions, dimensions)
-    frame = pl.DataFrame({"a": to_series(left, missing), "b": to_series(right, np.roll(missing, 5))})
+    left, right = round_rows(width, left, right)
+    frame = pl.DataFrame({"a": to_series(left, missing, width), "b": to_series(right, np.roll(missing, 5), width)})
     for other, to, gone in (
         ("b", None, missing | np.roll(missing, 5)),
-        (None, encode_key(right[0].tolist()), missing),
+        (None, encode_one(right[0], width), missing),
     ):
-        (found,) = compute_distances(frame, DistanceCall("d", metric, dimensions, "a", other, to))
+        (found,) = compute_distances(frame, DistanceCall("d", metric, dimensions, "a", other, to, width))
         wanted = expected(metric, left, right if to is None else right[0])
         assert found.is_null().to_list() == gone.tolist()
         np.testing.assert_allclose(found.to_numpy()[~gone], wanted[~gone], rtol=2e-6, atol=1e-6)
-    assert compute_distances(frame.head(0), DistanceCall("d", metric, dimensions, "a", "b", None))[0].len() == 0
+    nothing = DistanceCall("d", metric, dimensions, "a", "b", None, width)
+    assert compute_distances(frame.head(0), nothing)[0].len() == 0
 
 
 @pytest.fixture(scope="module")
@@ -92,23 +107,27 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> HostedFile | None:
 @pytest.mark.skipif(COMPILER is None, reason="needs g++")
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("large", [False, True])
-def test_the_kernel_computes_the_same(metric: str, large: bool, kernels: HostedFile | None) -> None:
+@pytest.mark.parametrize("width", [4, 2])
+def test_the_kernel_computes_the_same(metric: str, large: bool, width: int, kernels: HostedFile | None) -> None:
     assert kernels is not None
     for dimensions in (3, 32, 100):
         left, right, missing = make_rows(dimensions, dimensions)
-        frame = pl.DataFrame({"a": to_series(left, missing), "b": to_series(right, ~(missing | True))})
+        left, right = round_rows(width, left, right)
+        left[5] *= np.float32(1e-7)  # among them numbers below the least normal one
+        (left,) = round_rows(width, left)
+        frame = pl.DataFrame({"a": to_series(left, missing, width), "b": to_series(right, ~(missing | True), width)})
         operands = [_view(frame[name], large) for name in "ab"]
         valid = (~missing).astype(np.uint8)
         nothing = None, None, None
         for other, plain, to in (
             (operands[1], None, None),
-            (nothing, np.ascontiguousarray(right[0]), encode_key(right[0].tolist())),
+            (nothing, np.ascontiguousarray(right[0]), encode_one(right[0], width)),
         ):
             found = np.full(70, np.nan)
             form = plain, np.int32(dimensions), np.int32(METRICS[metric])
             given = *operands[0], *other, *form, valid, np.int64(70), found
-            kernels("distances", 2, given)
-            call = DistanceCall("d", metric, dimensions, "a", None if to else "b", to)
+            kernels("distances" if width == 4 else "half_distances", 2, given)
+            call = DistanceCall("d", metric, dimensions, "a", None if to else "b", to, width)
             wanted = compute_distances(frame, call)[0].to_numpy()
             np.testing.assert_allclose(found[~missing], wanted[~missing], rtol=1e-12, atol=1e-12)
             assert not found[missing & (found == found)].any()

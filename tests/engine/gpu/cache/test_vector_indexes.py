@@ -32,6 +32,11 @@ def test_a_statement_that_waits_for_an_index_ends_when_it_is_cancelled() -> None
         assert begun.wait(60)
         with stop_once(lambda: True), pytest.raises(StatementEnded):
             indexes.find(*given, build)
+        built: list[int] = []
+        another = IndexDefinition("cagra", "l2", 3)
+        with stop_once(lambda: True):  # a statement that searches another index does not wait
+            assert indexes.find(*given[:2], another, *given[3:], lambda: built.append(1)) is None
+        assert built
     finally:
         finish.set()
         first.join()

@@ -12,6 +12,7 @@ import pytest
 
 from gpudb.config.database import EMBEDDED
 from gpudb.engine.admission import Cost, Ticket
+from gpudb.engine.gpu.cluster import cluster as cluster_module
 from gpudb.engine.gpu.cluster.config import SILENT_SECONDS
 from gpudb.engine.gpu.coordinator import coordinator
 from gpudb.engine.gpu.planning import request_planner
@@ -109,6 +110,7 @@ def test_a_statement_whose_worker_does_not_come_back_is_told_so(
     cluster = cluster_of(database)
     assert faults.whole(cluster)
     monkeypatch.setattr(coordinator, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(cluster_module, "_TAKEOVER_SECONDS", float("inf"))
     faults.arm(cluster, 0, "kill", "compute", "hash")
     with pytest.raises(WorkerLost) as lost:
         run(session, STATEMENTS["hash"])

@@ -14,16 +14,22 @@ from gpudb.engine.gpu.backend.base import SortOrder
 from gpudb.engine.gpu.backend.distance_calls import BIT_METRICS, METRICS, DistanceCall
 from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.values.bit_keys import encode_bits
-from gpudb.values.vector_keys import encode_key, encode_keys
+from gpudb.values.half_vectors import to_half_column
+from gpudb.values.vector_keys import encode_keys, encode_numbers
 from gpudb.vector_indexes.definition import IndexDefinition, Metric
 
 pytestmark = pytest.mark.gpu
 ROWS, K = 9000, 10
 
 
-def to_series(rows: np.ndarray, missing: np.ndarray) -> pl.Series:
+def to_series(rows: np.ndarray, missing: np.ndarray, width: int = 4) -> pl.Series:
     lists = [None if gone else row for row, gone in zip(rows.tolist(), missing, strict=True)]
-    return pl.Series(pl.from_arrow(encode_keys(pa.array(lists, pa.list_(pa.float32())))))
+    held = pa.array(lists, pa.list_(pa.float32()))
+    return pl.Series(pl.from_arrow(encode_keys(held) if width == 4 else to_half_column(held)))
+
+
+def encode_one(row: np.ndarray, width: int) -> bytes:
+    return encode_numbers(row.astype(f"f{width}")).tobytes()
 
 
 def to_bits(rows: np.ndarray, missing: np.ndarray) -> pl.Series:
@@ -34,13 +40,15 @@ def to_bits(rows: np.ndarray, missing: np.ndarray) -> pl.Series:
 
 @pytest.mark.parametrize("dimensions", [3, 32, 100, 768])
 @pytest.mark.parametrize("metric", METRICS)
-def test_distances_of_vectors(frames: Any, metric: str, dimensions: int) -> None:
+@pytest.mark.parametrize("width", [4, 2])
+def test_distances_of_vectors(frames: Any, metric: str, dimensions: int, width: int) -> None:
     draw = np.random.default_rng(dimensions)
     left, right = draw.standard_normal((2, 300, dimensions)).astype(np.float32)
-    frame = pl.DataFrame({"a": to_series(left, draw.random(300) < 0.1), "b": to_series(right, draw.random(300) < 0.1)})
+    missing = draw.random((2, 300)) < 0.1
+    frame = pl.DataFrame({"a": to_series(left, missing[0], width), "b": to_series(right, missing[1], width)})
     on_gpu = frames.from_host(frame).lazy
-    for other, to in (("b", None), (None, encode_key(right[5].tolist()))):
-        call = DistanceCall("d", metric, dimensions, "a", other, to)
+    for other, to in (("b", None), (None, encode_one(right[5], width))):
+        call = DistanceCall("d", metric, dimensions, "a", other, to, width)
         made = frames.compute_exact(on_gpu, [call]).to_polars()
         assert_frame_equal(made, HostBackend().compute_exact(frame.lazy(), [call]).to_polars(), rel_tol=1e-11)
 
@@ -90,8 +98,9 @@ CASES: list[tuple[str, Metric, tuple[tuple[str, int], ...], int]] = [
 
 
 @pytest.mark.parametrize(("method", "metric", "options", "breadth"), CASES)
+@pytest.mark.parametrize("half", [False, True])
 def test_indexes_of_cuvs(
-    frames: Any, method: str, metric: Metric, options: tuple[tuple[str, int], ...], breadth: int
+    frames: Any, method: str, metric: Metric, options: tuple[tuple[str, int], ...], breadth: int, half: bool
 ) -> None:
     pytest.importorskip("cuvs")
     draw = np.random.default_rng(2)
@@ -99,14 +108,17 @@ def test_indexes_of_cuvs(
     matrix = (centres[draw.integers(0, 20, ROWS)] + draw.standard_normal((ROWS, 32))).astype(np.float32)
     missing = draw.random(ROWS) < 0.05
     matrix[4] = 0
-    frame = pl.DataFrame({"v": to_series(matrix, missing)})
-    index = frames.build_vector_index(frames.from_host(frame).lazy, IndexDefinition(method, metric, 32, options))
+    width = 2 if half else 4
+    matrix = matrix.astype(f"f{width}").astype(np.float32)
+    frame = pl.DataFrame({"v": to_series(matrix, missing, width)})
+    definition = IndexDefinition(method, metric, 32, options, half)
+    index = frames.build_vector_index(frames.from_host(frame).lazy, definition)
     assert index is not None
     assert index.size > 0
     present = np.flatnonzero(~missing)
     found = total = 0
     for query in (centres[:15] + draw.standard_normal((15, 32))).astype(np.float32):
-        places = index.search(encode_key(query.tolist()), 4 * K, breadth)
+        places = index.search(encode_one(query, width), 4 * K, breadth)
         assert places is not None
         assert len(set(places.tolist())) == len(places) <= 4 * K
         assert not missing[places].any()

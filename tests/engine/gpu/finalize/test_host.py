@@ -20,6 +20,7 @@ from gpudb.engine.gpu.fused.translate.result_columns import ResultColumn
 from gpudb.engine.gpu.fused.translate.typed_values import Dictionary
 from gpudb.engine.gpu.planning.request_planner import Planner
 from gpudb.engine.gpu.stage.stage_executor import StageTask, execute_stage, finish_stage
+from gpudb.errors import GpudbError
 from gpudb.plan.physical.exchange_planning import Costs
 from tests.support.gpu import local_stages
 from tests.support.gpu.comparison import sorted_rows
@@ -52,6 +53,27 @@ FINISHED = (
     " ORDER BY r DESC NULLS LAST, s NULLS FIRST, i, j DESC",
     "SELECT zero, i, count(*) FROM (SELECT -r * (i - 20) AS zero, i FROM t) q GROUP BY zero, i ORDER BY zero, i DESC",
 )
+FOLDED = """
+CREATE EXTENSION plcuda;
+CREATE TYPE mean_state AS (total float8, n int);
+CREATE FUNCTION mean_add(s mean_state, x int) RETURNS mean_state STRICT LANGUAGE plcuda AS
+    's.total += x; s.n++; return s;';
+CREATE FUNCTION mean_merge(a mean_state, b mean_state) RETURNS mean_state STRICT LANGUAGE plcuda AS
+    'return {a.total + b.total, a.n + b.n};';
+CREATE FUNCTION mean_end(s mean_state) RETURNS float8 STRICT LANGUAGE plcuda AS
+    'if (s.n == 0) RETURN_NULL(); if (s.n == 13) RAISE_ERROR("22003", "thirteen"); return s.total / s.n;';
+CREATE AGGREGATE mean(int) (SFUNC = mean_add, STYPE = mean_state, COMBINEFUNC = mean_merge, FINALFUNC = mean_end,
+    INITCOND = '(0,0)');
+CREATE FUNCTION last_add(a date, b date) RETURNS date STRICT LANGUAGE plcuda AS 'return a > b ? a : b;';
+CREATE AGGREGATE last(date) (SFUNC = last_add, STYPE = date, COMBINEFUNC = last_add);
+CREATE FUNCTION some_add(a bool, b bool) RETURNS bool STRICT LANGUAGE plcuda AS 'return a || b;';
+CREATE AGGREGATE either(bool) (SFUNC = some_add, STYPE = bool, COMBINEFUNC = some_add, INITCOND = 'f')
+"""
+FOLDS = (
+    "SELECT k, mean(i), count(*), last(d), either(b) FROM t GROUP BY k ORDER BY 2 DESC",
+    "SELECT mean(i), last(d), either(b) FROM t WHERE i > 1000",
+    "SELECT s, last(d), mean(i) FILTER (WHERE i > 30) AS m FROM t GROUP BY s ORDER BY m NULLS FIRST, s LIMIT 3",
+)
 LEFT = (
     "SELECT k, sum(i) + 1 FROM t GROUP BY k",
     "SELECT p FROM t GROUP BY p ORDER BY p",
@@ -65,6 +87,7 @@ LEFT = (
 def lab() -> Iterator[Lab]:
     lab = Lab()
     lab.run(ROWS)
+    lab.run(FOLDED)
     yield lab
     lab.close()
 
@@ -97,6 +120,20 @@ def test_rows_are_the_lowerings(lab: Lab, sql: str) -> None:
     found, wanted = _ways(lab, sql)
     assert found is not None
     assert found == wanted
+
+
+@pytest.mark.parametrize("sql", FOLDS)
+def test_results_of_folds_are_the_lowerings(lab: Lab, sql: str) -> None:
+    found, wanted = _ways(lab, sql)
+    assert found is not None
+    assert found == wanted
+
+
+def test_errors_of_folds_are_the_lowerings(lab: Lab) -> None:
+    found, wanted = _ways(lab, "SELECT mean(i) FROM t WHERE i BETWEEN 1 AND 13")
+    assert found is None
+    assert isinstance(wanted, GpudbError)
+    assert (wanted.sqlstate, wanted.message) == ("22003", "thirteen")
 
 
 @pytest.mark.parametrize("sql", LEFT)

@@ -24,6 +24,7 @@ from gpudb.engine.protocol import Cancel, Request
 from gpudb.engine.routing import RoutedEngine
 from gpudb.errors import GpudbError, QueryCanceled
 from gpudb.plan.physical.exchange_planning import Costs
+from gpudb.server.http.console.statements import describe_work
 from tests.support import sessions
 from tests.support.fused import corpus
 from tests.support.fused.fast_path import Rows, run, until_at_once
@@ -95,6 +96,19 @@ def test_rows_are_the_usual_ways(lab: Lab, engine: ClusterEngine) -> None:
             rows = until_at_once(engine, request)
             assert sorted_rows(rows) == sorted_rows(wanted), sql
             assert rows == wanted or "ORDER" not in sql, sql
+
+
+def test_bytes_are_those_of_the_usual_way(lab: Lab, engine: ClusterEngine) -> None:
+    for sql in ("SELECT count(*), sum(k), avg(a), max(a) FROM lines", "SELECT sum(x), max(x) FROM reals WHERE x > 2"):
+        usual = lab.request(sql)
+        assert run(engine, usual)[0] is False
+        engine_name, size = describe_work(usual.settings.measures)
+        assert (engine_name, (size or 0) > 0) == ("fused", True)
+        until_at_once(engine, usual)
+        fast = lab.request(sql)
+        assert run(engine, fast)[0] is True
+        assert "stages" not in fast.settings.measures
+        assert describe_work(fast.settings.measures) == ("fused", size)
 
 
 def test_explain_analyze_tells_what_is_answered_at_once(lab: Lab, engine: ClusterEngine) -> None:

@@ -25,6 +25,7 @@ MANY = "SELECT k * 17 + a AS c, count(*) FROM f GROUP BY c ORDER BY c DESC"
 PLAIN = (
     "SELECT sum(length(n.name) + v) FROM g n WHERE name LIKE 'n1' OR EXISTS (SELECT 1 FROM g WHERE v = n.k + 1000000)"
 )
+NEAREST = "SELECT k FROM points ORDER BY v <-> $1::vector, k LIMIT 3"
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +61,42 @@ def test_what_was_thought_to_be_long_and_is_not(
 
 
 @pytest.mark.timeout(300)
-def test_what_is_not_bound_goes_the_usual_way(lab: Lab, engine: ClusterEngine) -> None:
-    request = lab.request(PLAIN)
-    assert not any(run(engine, request)[0] for _ in range(4))
+def test_short_statements_take_the_fast_path_with_any_parameters(lab: Lab, engine: ClusterEngine) -> None:
+    """Parameters that no run has had: nothing is bound for them."""
+    for sql, given in (
+        (PLAIN, [()]),
+        ("SELECT k, v FROM g WHERE name = $1 ORDER BY v DESC", [("n0",), ("n1",), ("n2",), ("none",)]),
+        ("SELECT count(*), sum(a) FROM f WHERE k < $1", [(most,) for most in (7, 20, 33)]),
+        (NEAREST, [(f"[{n},{n % 7},-1]",) for n in range(5)]),
+        (NEAREST.replace("ORDER", "WHERE k > 5 ORDER"), [("[0,0,0]",), ("[9,9,9]",)]),
+    ):
+        until_at_once(engine, lab.request(sql, given[0]))
+        for values in given:
+            request = lab.request(sql, values)
+            kinds = [column.type for column in request.query.columns]
+            wanted = local_stages.as_text(lab.database.cpu.run(request), kinds)
+            assert run(engine, request) == (True, wanted), (sql, values)
+
+
+@pytest.mark.timeout(300)
+def test_parameters_that_fail_go_the_usual_way(lab: Lab, engine: ClusterEngine) -> None:
+    sql = "SELECT v / $1 FROM g WHERE k = 3"
+    assert until_at_once(engine, lab.request(sql, (5,))) == [("6",)]
+    with pytest.raises(GpudbError) as caught:
+        run(engine, lab.request(sql, (0,)))
+    assert caught.value.sqlstate == "22012"
+    assert until_at_once(engine, lab.request(sql, (3,))) == [("10",)]
+
+
+@pytest.mark.timeout(300)
+def test_what_takes_long_goes_the_usual_way(lab: Lab, engine: ClusterEngine) -> None:
+    pairs = "SELECT sqrt(a.a * 1000.0 + b.a) AS x FROM f a JOIN f b ON a.k = b.k AND a.k < 10"
+    request = lab.request(f"SELECT count(DISTINCT x) FROM ({pairs}) AS pairs")
+    assert [run(engine, request) for _ in range(2)] == [(False, [("289",)])] * 2
+
+
+@pytest.mark.timeout(300)
+def test_errors_are_the_usual_ways(lab: Lab, engine: ClusterEngine) -> None:
     failing = lab.request("SELECT sum(a * 2147483647) FROM f")
     for _ in range(3):
         with pytest.raises(GpudbError) as caught:

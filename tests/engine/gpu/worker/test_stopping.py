@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import cast
 
 import polars as pl
 import pytest
@@ -11,7 +13,9 @@ import pytest
 from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.backend.stopping import StatementEnded, check_stop
 from gpudb.engine.gpu.cache.host_columns import read_concurrently
+from gpudb.engine.gpu.fastpath.server import FastPathRequest
 from gpudb.engine.gpu.worker.query_registry import QueryRegistry, RunningQuery
+from gpudb.engine.gpu.worker.worker import StageWorker
 from gpudb.errors import OutOfMemory
 
 
@@ -32,11 +36,22 @@ def test_only_the_ended_statement_stops() -> None:
 
 
 def test_a_statement_that_fails_for_memory_stops_too() -> None:
-    running = RunningQuery(1)
+    running = RunningQuery(1)  # without task, as on the fast path
     with running.track_thread():
-        running.error = OutOfMemory("out of memory")
+        check_stop()
+        running.fail(OutOfMemory("out of memory"))
         with pytest.raises(StatementEnded):
             check_stop()
+
+
+def test_a_request_that_comes_after_its_cancel_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = QueryRegistry()
+    queries.end(7)
+    begun: list[int] = []
+    monkeypatch.setattr(queries, "begin", begun.append)
+    worker = cast(StageWorker, SimpleNamespace(_queries=queries))
+    assert StageWorker.answer_fast_path(worker, FastPathRequest(7, b"digest", b"", 0, 1)) is None
+    assert not begun
 
 
 def test_no_part_is_read_after_the_end() -> None:

@@ -19,7 +19,7 @@ from gpudb.certificates import create_self_signed
 from gpudb.config import program
 from gpudb.errors import GpudbError
 from gpudb.server.http.console.access import check_named_host, check_transport
-from gpudb.server.http.console.requests import HttpError
+from gpudb.server.http.console.requests import HttpError, name_cookie
 from tests.support.console_client import API, Client
 from tests.support.http_client import wait_for
 from tests.support.server_program import Program
@@ -74,10 +74,10 @@ def _make_client(server: Program, **options: object) -> httpx.Client:
 @pytest.mark.parametrize("method, path", ROUTES)
 def test_no_data_without_login(server: Program, client: Client, method: str, path: str) -> None:
     with _make_client(server) as http:
-        for cookies in ({}, {"gpudb_console": "x"}, {"gpudb_console": client.csrf["X-CSRF-Token"]}):
+        for cookie in ("", f"{client.cookie}=x", f"{client.cookie}={client.csrf['X-CSRF-Token']}"):
             request = http.build_request(method, f"{API}/{path}", json=BODY, headers=client.csrf)
-            if cookies:
-                request.headers["cookie"] = f"gpudb_console={cookies['gpudb_console']}"
+            if cookie:
+                request.headers["cookie"] = cookie
             reply = http.send(request)
             assert reply.status_code == 401
             assert reply.json()["error"]["sqlstate"] == "28000"
@@ -115,7 +115,71 @@ def test_login_from_another_site_is_refused(server: Program) -> None:
         assert _log_in(http, "reader", "right").status_code == 200
 
 
+def test_other_sites_read_no_answer(server: Program, client: Client) -> None:
+    """No answer permits another origin to read it, with cookies or without; preflights of browsers are refused."""
+    headers = {
+        "origin": "http://evil.example",
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "x-csrf-token",
+    }
+    for path in (f"{API}/session", f"{API}/documents", f"{API}/statements", f"{API}/mosaic", "/console/", "/metrics"):
+        preflight = client.http.options(path, headers=headers)
+        replies = [preflight, client.http.get(path, headers=headers)]
+        assert preflight.status_code in (401, 404, 405)
+        assert not any(name.startswith("access-control") for reply in replies for name in reply.headers), path
+
+
+def test_odd_names_of_documents_and_tabs_lead_nowhere(client: Client) -> None:
+    for name in ("..", "%2e%2e", "..%2f..%2fsession", "%00", "a%2fb", "'; DROP TABLE secrets; --", "%ff", "x" * 5000):
+        for method, path in (("GET", "documents"), ("DELETE", "documents"), ("DELETE", "tabs")):
+            reply = client.http.request(method, f"{API}/{path}/{name}", headers=client.csrf)
+            assert reply.status_code in (204, 400, 404, 405), (method, path, name)
+            assert "csrf" not in reply.text
+    assert client.run("SELECT a FROM secrets").rows() == [(42,)]
+
+
+def test_downloads_open_in_no_page(client: Client) -> None:
+    sql = "SELECT '<script>alert(1)</script>' AS \"<script>\""
+    for form in ("csv", "parquet", "arrow"):
+        reply = client.post("exports", {"tab": "script", "sql": sql, "format": form})
+        assert reply.headers["content-disposition"] == f'attachment; filename="gpudb.{form}"'
+        assert reply.headers["x-content-type-options"] == "nosniff"
+        assert not reply.headers["content-type"].startswith("text/html")
+
+
 # ---- login
+
+
+def test_a_login_takes_no_cookie_that_it_is_given(server: Program) -> None:
+    with _make_client(server) as http:
+        name = f"gpudb_console_{http.base_url.port}"
+        tokens = []
+        for _ in range(2):
+            reply = http.post(
+                f"{API}/login", json={"user": "reader", "password": "right"}, headers={"cookie": f"{name}=chosen"}
+            )
+            tokens.append((reply.cookies[name], reply.json()["csrf"]))
+        assert len({*tokens[0], *tokens[1], "chosen"}) == 5
+        assert http.get(f"{API}/session", headers={"cookie": f"{name}=chosen"}).status_code == 401
+        first = {"cookie": f"{name}={tokens[0][0]}"}
+        mixed = http.post(f"{API}/cancel", json=BODY, headers={**first, "X-CSRF-Token": tokens[1][1]})
+        assert mixed.status_code == 403
+        assert http.post(f"{API}/logout", json={}, headers={**first, "X-CSRF-Token": tokens[0][1]}).status_code == 204
+        assert http.get(f"{API}/session", headers={"cookie": f"{name}={tokens[1][0]}"}).status_code == 200
+
+
+def test_a_logout_ends_what_runs(server: Program) -> None:
+    endless = "SELECT count(*) AS until_logout FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b"
+    running = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'reader' AND query LIKE '%until_logout%'"
+    with Client(server.http, "reader", "right") as client, psycopg.connect(server.dsn, autocommit=True) as admin:
+        with ThreadPoolExecutor(1) as threads:
+            answer = threads.submit(client.run, endless)
+            wait_for(lambda: admin.execute(running).fetchone() == (1,))
+            assert client.post("logout", {}).status_code == 204
+            error = answer.result(60).error
+        assert error is not None
+        assert error["sqlstate"] in ("57014", "57P01")
+        wait_for(lambda: admin.execute(running).fetchone() == (0,))
 
 
 def test_the_cookie_and_the_login(server: Program) -> None:
@@ -133,10 +197,48 @@ def test_the_cookie_and_the_login(server: Program) -> None:
         )
         assert http.get(f"{API}/session").json() == found
         headers = {"X-CSRF-Token": found["csrf"]}
-        token = http.cookies["gpudb_console"]
+        (name, token), *others = http.cookies.items()
+        assert (name, others) == (f"gpudb_console_{http.base_url.port}", [])
         assert http.post(f"{API}/logout", json={}, headers=headers).status_code == 204
         assert http.get(f"{API}/session").status_code == 401
-        assert http.get(f"{API}/session", headers={"cookie": f"gpudb_console={token}"}).status_code == 401
+        assert http.get(f"{API}/session", headers={"cookie": f"{name}={token}"}).status_code == 401
+
+
+def test_logins_of_two_servers_of_a_host_live_side_by_side(server: Program) -> None:
+    """A browser sends the cookies of a host to all of its ports."""
+    browser = httpx.Cookies()
+    for port in (server.http.rpartition(":")[2], "9187", "9188"):
+        with _make_client(server, cookies=browser) as http:
+            reply = http.post(
+                f"{API}/login",
+                json={"user": "reader", "password": "right"},
+                headers={"host": f"localhost:{port}"},
+            )
+            browser.update(reply.cookies)
+    assert len({*browser.values()}) == 3
+    sent = "; ".join(f"{name}={value}" for name, value in browser.items())
+    for port in ("9187", "9188"):
+        headers = {"host": f"localhost:{port}", "cookie": sent}
+        assert httpx.get(f"{server.http}{API}/session", headers=headers, trust_env=False).status_code == 200
+    headers = {"host": "localhost:9189", "cookie": sent}
+    assert httpx.get(f"{server.http}{API}/session", headers=headers, trust_env=False).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("host", "scheme", "name"),
+    [
+        ("localhost:8080", "http", "gpudb_console_8080"),
+        ("[::1]:8080", "http", "gpudb_console_8080"),
+        ("db.example", "https", "gpudb_console_443"),
+        ("db.example", "http", "gpudb_console_80"),
+        ("db.example:x; y=z", "http", "gpudb_console_80"),
+        ("db.example:99999", "http", "gpudb_console_80"),
+        ("", "http", "gpudb_console_80"),
+        ("[", "http", "gpudb_console_80"),
+    ],
+)
+def test_the_cookies_name_has_the_port(host: str, scheme: str, name: str) -> None:
+    assert name_cookie(_make_request("127.0.0.1", scheme, host)) == name
 
 
 @pytest.mark.parametrize(
@@ -256,7 +358,7 @@ def test_large_bodies_are_refused(client: Client) -> None:
     assert send("statements", 18 << 20) == 413
     assert send("documents", 5 << 20) == 413
     declared = http.client.HTTPConnection(client.http.base_url.host, client.http.base_url.port or 80)
-    headers["cookie"] = f"gpudb_console={client.http.cookies['gpudb_console']}"
+    headers["cookie"] = f"{client.cookie}={client.http.cookies[client.cookie]}"
     declared.request("POST", f"{API}/cancel", headers={**headers, "content-length": "99999999"})
     assert declared.getresponse().status == 413
     declared.close()

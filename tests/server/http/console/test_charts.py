@@ -18,6 +18,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from gpudb.server.http.console.dialect.sources import place_source
 from tests.support.console_client import Client
 
 STATEMENTS = {
@@ -163,6 +164,15 @@ def test_a_chart_sets_nothing_for_the_next(charts: Client) -> None:
         reply = charts.chart("WITH a AS (DELETE FROM rides RETURNING id) SELECT id FROM a")
         assert reply.json()["error"]["sqlstate"] == "25006"
     assert charts.chart("SELECT current_setting('TimeZone') AS zone", "json").json() == [{"zone": "UTC"}]
+    charts.run("CREATE ROLE lesser")
+    for _ in range(9):
+        assert (
+            charts.chart("SELECT set_config('role', 'lesser', false) AS r, pg_advisory_lock(4711)").status_code == 200
+        )
+        assert charts.chart("SELECT current_user AS u", "json").json() == [{"u": "gpudb"}]
+    locks = "SELECT count(*) AS n FROM pg_locks WHERE locktype = 'advisory'"
+    assert charts.chart(locks, "json").json() == [{"n": 0}]
+    charts.run("DROP ROLE lesser")
 
 
 def test_charts_are_computed_side_by_side(charts: Client) -> None:
@@ -180,3 +190,39 @@ def test_a_name_of_the_list_loses_to_a_column(charts: Client) -> None:
     """DuckDB looks for columns first, as PostgreSQL does; for names of the list only then."""
     table = _read(charts, "SELECT fare * 0 AS id, id + 1 AS next, next + 1 AS last FROM rides ORDER BY next LIMIT 1")
     assert table.to_pylist() == [{"id": 0.0, "next": 2, "last": 3}]
+
+
+def test_a_source_is_in_the_own_dialect(charts: Client) -> None:
+    def ask(sql: str, source: str, form: str = "json") -> Any:
+        return charts.post("mosaic", {"type": form, "sql": sql, "source": source}).json()
+
+    source = "SELECT id, id / 2 AS half, 'x \"gpudb source\" y' AS text FROM rides WHERE id <= 3 -- all;\n;"
+    assert ask('SELECT sum(half) AS s, sum(id / 2) AS q FROM "gpudb source" AS source', source) == [{"s": 2, "q": 3.0}]
+    twice = 'SELECT count(*) AS n, max(a.text) AS t FROM "gpudb source" a JOIN "gpudb source" b ON a.id = b.id'
+    assert ask(twice, source) == [{"n": 3, "t": 'x "gpudb source" y'}]
+    alias = 'SELECT half AS h, half + 1 AS next FROM "gpudb source" AS source WHERE next > 1 ORDER BY 1 LIMIT 1'
+    assert ask(alias, source) == [{"h": 1, "next": 2}]
+    described = ask('DESCRIBE SELECT * FROM "gpudb source" AS result', source)
+    assert [each["column_type"] for each in described] == ["INTEGER", "INTEGER", "VARCHAR"]
+    count = 'SELECT count(*) FROM "gpudb source"'
+    for wrong, sqlstate in (
+        ("SELECT 1) t; DROP TABLE rides; --", "42601"),
+        ("SELECT 1; SELECT 2", "42601"),
+        ("", "0A000"),
+        ("DROP TABLE rides", "0A000"),
+        ("SELECT nothing FROM rides", "42703"),
+        ("WITH gone AS (DELETE FROM rides RETURNING id) SELECT id FROM gone", "0A000"),
+    ):
+        assert ask(count, wrong)["error"]["sqlstate"] == sqlstate, wrong
+    assert ask("SELECT count(*) FROM rides", source) == [{"count": 3000}]
+
+
+def test_positions_around_a_source() -> None:
+    placed = place_source('SELECT é, x FROM "gpudb source" a, "gpudb source" b WHERE y', "SELECT 1 -- c")
+    assert placed.text == "SELECT é, x FROM (SELECT 1 -- c\n) a, (SELECT 1 -- c\n) b WHERE y"
+    before = 'SELECT é, x FROM "gpudb source" a, "gpudb source" b WHERE y'
+    for name in ("é", "x", " a", " b", "y"):
+        assert placed.find_position(placed.text.rindex(name) + 1) == before.rindex(name) + 1, name
+    assert placed.find_position(placed.text.index("1") + 1) is None
+    assert placed.find_position(placed.text.rindex("1") + 1) is None
+    assert place_source("SELECT 1", "SELECT 2").text == "SELECT 1"

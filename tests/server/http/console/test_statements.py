@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import io
 import json
@@ -9,6 +10,8 @@ import threading
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import httpx
 import psycopg
@@ -17,10 +20,23 @@ import pyarrow.parquet as pq
 import pytest
 
 from gpudb.catalog.model import BOOTSTRAP_ROLE_OID
+from gpudb.catalog.roles import Role
+from gpudb.errors import GpudbError, InternalError
+from gpudb.server.http.console.answers import start_run
+from gpudb.server.http.console.channel import Channel
+from gpudb.server.http.console.console import Console
+from gpudb.server.http.console.kept_results import Collector, KeptResult, KeptResults
+from gpudb.server.http.console.logins import ConsoleLogin
+from gpudb.server.http.console.tabs import Tab
+from gpudb.server.http.login import Sources
+from gpudb.server.wire.hba.matching import ConnectionRequest
 from gpudb.session.database import Database
+from gpudb.session.interfaces import Network
+from gpudb.session.results import ResultColumn
 from gpudb.storage.backup.destination import open_destination
 from gpudb.storage.backup.manifest import find_manifest
 from gpudb.storage.backup.restore import restore
+from gpudb.types import SqlType
 from tests.support.console_client import API, Client, iter_frames
 from tests.support.http_client import wait_for
 from tests.support.server_program import Program
@@ -197,7 +213,7 @@ def test_a_client_that_leaves_ends_its_statement(
 def _send_unread(client: Client, path: str, body: dict[str, str]) -> http.client.HTTPConnection:
     """Returns the connection of a request whose answer is not read."""
     connection = http.client.HTTPConnection(client.http.base_url.host, client.http.base_url.port or 80)
-    cookie = f"gpudb_console={client.http.cookies['gpudb_console']}"
+    cookie = f"{client.cookie}={client.http.cookies[client.cookie]}"
     headers = {"content-type": "application/json", "cookie": cookie, **client.csrf}
     connection.request("POST", f"{API}/{path}", json.dumps(body), headers)
     return connection
@@ -272,6 +288,182 @@ def test_downloads(client: Client, admin: psycopg.Connection) -> None:
     assert client.run("SELECT a FROM d", tab="d").rows() == [(1,)]
 
 
+def test_downloads_that_run_again_only_read(client: Client, admin: psycopg.Connection) -> None:
+    admin.execute("CREATE SEQUENCE drawn; CREATE TABLE shrinks AS SELECT 1 AS a")
+
+    def export(sql: str) -> httpx.Response:
+        return client.post("exports", {"tab": "again", "sql": sql, "format": "csv"})
+
+    for within, status in ((False, "idle"), (True, "in")):
+        if within:
+            client.run("BEGIN; INSERT INTO shrinks VALUES (2)", tab="again")
+        for sql in ("SELECT nextval('drawn')", "DELETE FROM shrinks RETURNING a"):
+            assert export(sql).json()["error"]["sqlstate"] == "25006", sql
+        assert export("SELECT 1/0").json()["error"]["sqlstate"] == "22012"
+        assert export("SELECT count(*) FROM shrinks").text == f"count\n{1 + within}\n"
+        assert client.run("SELECT count(*) FROM shrinks", tab="again").transaction == status
+    assert client.run("INSERT INTO shrinks VALUES (3); COMMIT", tab="again").error is None
+    assert admin.execute("SELECT count(*), nextval('drawn') FROM shrinks").fetchone() == (3, 1)
+
+
+def test_downloads_and_charts_take_kept_rows(client: Client, server: Program, admin: psycopg.Connection) -> None:
+    admin.execute("CREATE SEQUENCE numbered")
+    sql = """
+        SELECT nextval('numbered') AS n, 7 / 2 AS whole, 10 / 4.0 AS quotient, random() AS r, 'x' AS text, NULL AS nothing,
+            interval '1 mon 2 days' AS span, timestamptz '2024-01-01 00:00+00' AS at, ARRAY[1, 2] AS list, 1 AS n
+        FROM generate_series(1, 3)"""
+    answer = client.run(f"SET TimeZone = 'Asia/Tokyo'; {sql}", tab="kept", keep=True)
+    (_, complete), (table,) = answer.of("complete"), answer.tables
+    drawn = table["r"].to_pylist()
+
+    def export(form: str, **more: str) -> httpx.Response:
+        return client.post("exports", {"tab": "kept", "result": complete["kept"], "format": form, **more})
+
+    lines = export("csv").text.splitlines()
+    assert lines[0] == "n,whole,quotient,r,text,nothing,span,at,list,n"
+    assert [float(each.split(",")[3]) for each in lines[1:]] == drawn
+    assert lines[1].startswith("1,3,2.5000000000000000,")
+    assert lines[3].endswith(',x,,1 mon 2 days,2024-01-01 09:00:00+09,"{1,2}",1')
+    assert pa.ipc.open_stream(export("arrow").content).read_all().column(3).to_pylist() == drawn
+    kept = f'(SELECT c2 AS whole, c3 AS quotient, c4 AS r FROM "gpudb result {complete["kept"]}")'
+    chart = {"type": "json", "sql": f"SELECT sum(whole) AS s, avg(quotient) AS q, max(r) AS r FROM {kept}"}
+    assert client.post("mosaic", {**chart, "result": complete["kept"]}).json() == [{"s": 9, "q": 2.5, "r": max(drawn)}]
+    assert client.post("mosaic", chart).json()["error"]["sqlstate"] == "42P01"
+    assert admin.execute("SELECT last_value FROM numbered").fetchone() == (3,)
+    assert "kept" not in client.run("SELECT 1", tab="other").of("complete")[0]
+    truncated = client.run("SELECT generate_series(1, 9)", tab="other", rows=3, keep=True)
+    assert "kept" not in truncated.of("complete")[0]
+    assert "kept" not in client.run("SET x.y = 1", tab="other", keep=True).of("complete")[0]
+    returned = client.run("CREATE TEMP TABLE w (a int); INSERT INTO w VALUES (5) RETURNING a", tab="other", keep=True)
+    token = returned.of("complete")[1]["kept"]
+    assert client.post("exports", {"result": token, "format": "csv"}).text == "a\n5\n"
+    with Client(server.http) as stranger:
+        for path, body in (("exports", {"format": "csv"}), ("mosaic", {"type": "json", "sql": "SELECT 1"})):
+            reply = stranger.post(path, {**body, "result": token})
+            assert (reply.status_code, reply.json()["error"]["sqlstate"]) == (400, "42704")
+    client.run("SELECT 1", tab="kept", keep=True)  # another text of the tab
+    assert export("csv").json()["error"]["sqlstate"] == "42704"
+    client.delete("tabs/other")
+    assert client.post("exports", {"result": token, "format": "csv"}).json()["error"]["sqlstate"] == "42704"
+
+
+def test_kept_results_have_a_limit(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpudb.server.http.console.kept_results.MAX_RESULT", 1000)
+    monkeypatch.setattr("gpudb.server.http.console.kept_results.MAX_ALL", 1500)
+    columns = (ResultColumn("a", SqlType("int4")),)
+
+    def make(rows: int) -> KeptResult | None:
+        collector = Collector()
+        for _ in range(2):
+            collector.add(pa.record_batch([pa.array(range(rows), pa.int32())], ["c1"]))
+        return collector.finish(columns, "UTC")
+
+    assert make(130) is None
+    store, login = KeptResults(), make_login()
+    made = [each for each in (make(100), make(100), make(100)) if each is not None]
+    assert [each.rows.num_rows for each in made] == [200, 200, 200]
+    store.put(login, "t", made[0])
+    assert store.find(login, made[0].token) is made[0]
+    store.put(login, "t", made[1])
+    assert store.find(login, made[1].token) is made[1]
+    for gone in (made[0].token, "nothing"):
+        with pytest.raises(GpudbError, match="does not keep"):
+            store.find(login, gone)
+    login.is_ended = True
+    store.drop_ended()
+    with pytest.raises(GpudbError, match="does not keep"):
+        store.find(login, made[1].token)
+    again = make_login()
+    store.put(again, "closed", made[0])  # by a run that has ended later than its tab
+    store.drop_ended()
+    with pytest.raises(GpudbError, match="does not keep"):
+        store.find(again, made[0].token)
+
+
+def test_many_small_results_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpudb.server.http.console.kept_results.MAX_KEPT", 3)
+    store, login, columns = KeptResults(), make_login(), (ResultColumn("a", SqlType("int4")),)
+    tokens = []
+    for _ in range(5):
+        collector = Collector()
+        collector.add(pa.record_batch([pa.array([1], pa.int32())], ["c1"]))
+        kept = collector.finish(columns, "UTC")
+        assert kept is not None
+        tokens.append(store.put(login, "t", kept))
+    for gone in tokens[:2]:
+        with pytest.raises(GpudbError, match="does not keep"):
+            store.find(login, gone)
+    assert [store.find(login, each).token for each in tokens[2:]] == tokens[2:]
+
+
+def test_a_kept_part_of_a_batch_does_not_keep_the_rest() -> None:
+    whole = pa.record_batch([pa.array(range(100_000), pa.int32()), pa.array(["é", None] * 50_000)], ["c1", "c2"])
+    collector = Collector()
+    collector.add(whole.slice(77_777, 2))
+    collector.add(whole.slice(99_999, 1))
+    kept = collector.finish((ResultColumn("a", SqlType("int4")), ResultColumn("b", SqlType("text"))), "UTC")
+    assert kept is not None
+    assert kept.rows.to_pydict() == {"c1": [77_777, 77_778, 99_999], "c2": [None, "é", None]}
+    assert kept.rows.get_total_buffer_size() < 10_000
+
+
+class BrokenTab:
+    """A tab that is not there: what runs in it raises where nothing handles it."""
+
+    def __init__(self, *, fails: bool) -> None:
+        self.fails, self.failed = fails, list[str]()
+
+    def check(self) -> None:
+        """Nothing is cancelled."""
+
+    def fail(self, run: int, error: GpudbError) -> None:
+        self.failed.append(f"{run}: {error.sqlstate}")
+        if self.fails:
+            raise OSError("the session does not end")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_task_that_raises_ends_its_answer(fails: bool) -> None:
+    async def ask() -> list[str]:
+        tab, ended = BrokenTab(fails=fails), asyncio.Event()
+
+        def task(channel: Channel) -> None:
+            raise ZeroDivisionError
+
+        channel = start_run(Console(lambda: None, 60), cast("Tab", tab), 7, task, ended.set)
+        with pytest.raises(InternalError, match="internal error"):
+            await asyncio.wait_for(channel.read_first(), 60)
+        await asyncio.wait_for(ended.wait(), 60)
+        return tab.failed
+
+    assert asyncio.run(ask()) == ["7: XX000"]
+
+
+def test_a_tab_that_a_task_has_left_ends(tmp_path: Path) -> None:
+    database = Database(tmp_path / "data")
+    server = SimpleNamespace(statement_log=None, audit_log=None, recorder=None)
+    sources = cast("Sources", SimpleNamespace(database=database, server=server))
+    try:
+        tab = Tab(sources, make_login().request, Network(), "trust")
+        first = tab.begin("first")
+        tab.finish()
+        error = InternalError("internal error 1")
+        tab.begin("second")
+        tab.fail(first, error)  # it has ended before
+        assert not tab.has_ended
+        tab.fail(tab.find_run("second") or 0, error)
+        assert tab.is_idle
+        with pytest.raises(InternalError, match="internal error 1"):
+            tab.begin("third")
+    finally:
+        database.close()
+
+
+def make_login() -> ConsoleLogin:
+    role = Role("gpudb", 10, superuser=True)
+    return ConsoleLogin(ConnectionRequest("gpudb", "gpudb", "127.0.0.1", False), Network(), role, "trust")
+
+
 def test_documents(client: Client, server: Program, admin: psycopg.Connection) -> None:
     admin.execute("CREATE ROLE ann LOGIN PASSWORD 'a'; CREATE ROLE ben LOGIN PASSWORD 'b'")
     with Client(server.http, "ann", "a") as ann, Client(server.http, "ben", "b") as ben:
@@ -296,6 +488,25 @@ def test_documents(client: Client, server: Program, admin: psycopg.Connection) -
         assert [each["name"] for each in ann.http.get(f"{API}/documents").json()] == ["all's"]
         admin.execute("ALTER ROLE ann RENAME TO anna")
         assert client.http.get(f"{API}/documents").json()[0]["owner"] == "anna"
+
+
+def test_documents_of_a_role_have_a_limit_together(server: Program, admin: psycopg.Connection) -> None:
+    admin.execute("CREATE ROLE hoarder LOGIN PASSWORD 'h'; CREATE ROLE frugal LOGIN PASSWORD 'f'")
+    large = {"kind": "query", "name": "large", "shared": False, "body": {"sql": "x" * (3 << 20)}}
+    with Client(server.http, "hoarder", "h") as hoarder, Client(server.http, "frugal", "f") as frugal:
+        replies = [hoarder.post("documents", large) for _ in range(22)]
+        assert [reply.status_code for reply in replies] == [200] * 21 + [400]
+        error = replies[-1].json()["error"]
+        assert (error["sqlstate"], "64 MB" in error["message"], bool(error["hint"])) == ("54000", True, True)
+        small = hoarder.post("documents", {**large, "body": {"sql": ""}}).json()["id"]
+        grown = hoarder.put(f"documents/{small}", {"body": large["body"]})
+        assert grown.json()["error"]["sqlstate"] == "54000"
+        assert hoarder.put(f"documents/{small}", {"name": "renamed"}).status_code == 200
+        assert frugal.post("documents", large).status_code == 200
+        assert hoarder.delete(f"documents/{replies[0].json()['id']}").status_code == 204
+        assert hoarder.put(f"documents/{small}", {"body": large["body"]}).status_code == 200
+        for each in hoarder.http.get(f"{API}/documents").json():
+            hoarder.delete(f"documents/{each['id']}")
 
 
 def test_documents_are_in_backups(client: Client, tmp_path: Path) -> None:

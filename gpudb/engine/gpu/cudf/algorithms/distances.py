@@ -11,9 +11,9 @@ import polars as pl
 import pylibcudf as plc
 
 from gpudb.engine.gpu.backend.distance_calls import BIT_METRICS, METRICS, DistanceCall
-from gpudb.engine.gpu.cudf.columns.arrays import make_column, validity_mask, values_array, view_bytes
+from gpudb.engine.gpu.cudf.columns.arrays import make_column, validity_mask
 from gpudb.values.bit_keys import count_words
-from gpudb.values.vector_keys import decode_numbers
+from gpudb.values.vector_keys import SINGLE, decode_numbers
 
 ROWS_OF_BLOCK = 8
 """Rows that a block of the kernel computes at once: one a warp."""
@@ -55,16 +55,25 @@ def start_distances(
         form = np.int32(count_words(call.dimensions)), np.int32(BIT_METRICS[call.metric])
         start("bit_distances", -(-rows // BIT_ROWS_OF_BLOCK), (*_view_vectors(left), *other, *form, *last))
     else:
-        plain = _NONE if constant is None else cupy.asarray(decode_numbers(constant))
+        plain = _NONE
+        if constant is not None:
+            plain = cupy.asarray(decode_numbers(constant, call.precision).astype(np.float32))
         form = np.int32(call.dimensions), np.int32(METRICS[call.metric])
-        start("distances", -(-rows // ROWS_OF_BLOCK), (*_view_vectors(left), *other, plain, *form, *last))
+        start(
+            "distances" if call.precision == SINGLE else "half_distances",
+            -(-rows // ROWS_OF_BLOCK),
+            (*_view_vectors(left), *other, plain, *form, *last),
+        )
     return Distances(call.name, found, valid)
 
 
 def _view_vectors(column: Any) -> tuple[Any, Any, Any]:
-    """Returns a column's bytes, and its rows' offsets: of 32 bits, or of 64."""
+    """Returns where a column's bytes are, and its rows' offsets: of 32 bits, or of 64. The column must stay alive."""
     if not column.size():
         return _NONE, _NONE, _NONE
-    offsets = values_array(column.child(0))[column.offset() : column.offset() + column.size() + 1]
-    data = view_bytes(column.data(), int(offsets[-1]), column)
-    return (data, offsets, _NONE) if offsets.dtype == np.int32 else (data, _NONE, offsets)
+    # Addresses: to count the bytes would take longer than a search of many rows.
+    offsets, data = column.child(0), column.data()
+    wide = offsets.type().id() == plc.TypeId.INT64
+    first = np.uint64(offsets.data().ptr + (8 if wide else 4) * (offsets.offset() + column.offset()))
+    words = _NONE if data is None else np.uint64(data.ptr)
+    return (words, _NONE, first) if wide else (words, first, _NONE)

@@ -1,4 +1,5 @@
-"""Exact functions (kernels/exact.cu), distances (kernels/vectors.cu) and PL/CUDA functions over frames on the GPU.
+"""Exact functions (kernels/exact.cu), distances (kernels/vectors.cu) and PL/CUDA functions over frames on the GPU, and
+searches for first rows (kernels/top_rows.cu).
 
 See `backend.exact_calls`.
 """
@@ -29,7 +30,7 @@ from gpudb.errors import numeric_overflow
 from gpudb.lru import LruCache
 from gpudb.plcuda.source import make_error
 
-_EXACT, _VECTORS = "exact.cu", "vectors.cu"
+_EXACT, _VECTORS, _TOP_ROWS = "exact.cu", "vectors.cu", "top_rows.cu"
 _BLOCK_THREADS = 256
 _LOST = 2  # the flag of lost decimals, without that of an overflow
 _MAX_BLOCKS = 1 << 16
@@ -96,6 +97,10 @@ class ExactKernels:
     def _start_distances(self, name: str, blocks: int, arguments: Sequence[Any]) -> None:
         if blocks:
             self._function(_VECTORS, name)((min(blocks, _MAX_BLOCKS),), (_BLOCK_THREADS,), tuple(arguments))
+
+    def start_top_rows(self, name: str, blocks: int, arguments: Sequence[Any]) -> None:
+        """Starts a kernel of a search for the first rows."""
+        self._function(_TOP_ROWS, name)((min(blocks, _MAX_BLOCKS),), (_BLOCK_THREADS,), tuple(arguments))
 
     def _start_body(self, source: str, rows: int, arguments: Sequence[Any]) -> None:
         """Starts the kernel of a PL/CUDA function over rows."""

@@ -2,12 +2,14 @@
 product quantisation.
 
 pgvector's methods are the nearest ones of cuVS: hnsw is a graph, ivfflat are lists. Directions (cosine) are vectors of
-length 1, whose Euclidean distances have the same order. L1 distances have no index. Graphs have equal vectors once.
+length 1, whose Euclidean distances have the same order. L1 distances have no index. Graphs have equal vectors, or
+directions, once.
 """
 
 from __future__ import annotations
 
 import logging
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
@@ -23,7 +25,7 @@ from gpudb.engine.gpu.cudf.columns.arrays import validity_mask, values_array, vi
 from gpudb.engine.gpu.cudf.memory.streams import current_stream
 from gpudb.values.vector_keys import decode_numbers
 from gpudb.vector_indexes.definition import IndexDefinition
-from gpudb.vector_indexes.equal_rows import EqualRows, find_distinct
+from gpudb.vector_indexes.equal_rows import EqualRows, find_distinct, round_directions
 
 _METRICS = {"l2": "sqeuclidean", "cosine": "sqeuclidean", "ip": "inner_product"}
 _MAX_OF_GRAPH = 1024
@@ -32,12 +34,24 @@ _MAX_OF_LISTS = 1 << 15
 _LOG = logging.getLogger(__name__)
 _MAX_PART = {True: (500_000, 400_000_000), False: (4_000_000, 1_600_000_000)}
 """Rows and numbers of a part of a graph, and of lists: what is built in seconds."""
+_BEGINNINGS = (1, 8, 64, 256)
+"""Rounds of random rows from which a search of a graph may begin.
+
+A graph of clustered vectors is not connected: a search finds the clusters in which it begins.
+"""
+_CHECKED_QUERIES, _CHECKED_NEIGHBORS, _ENOUGH = 64, 10, 0.99
 _DECODE = r"""
 const unsigned int word = words[i];
 const unsigned int bits = word << 24 | (word & 0xff00u) << 8 | (word >> 8 & 0xff00u) | word >> 24;
 number = __uint_as_float(bits >> 31 ? bits ^ 0x80000000u : ~bits);
 """
-_decode: Any = None
+_DECODE_HALF = r"""
+const unsigned int word = words[i];
+const unsigned int bits = (word << 8 | word >> 8) & 0xffffu;
+const unsigned int half_bits = bits >> 15 ? bits ^ 0x8000u : ~bits & 0xffffu;
+const float size = __uint_as_float((half_bits & 0x7fffu) << 13) * 5.192296858534828e33f;
+number = half_bits >> 15 ? -size : size;
+"""
 
 
 def build_on_gpu(column: Any, definition: IndexDefinition) -> CuvsIndex | None:
@@ -47,7 +61,7 @@ def build_on_gpu(column: Any, definition: IndexDefinition) -> CuvsIndex | None:
     """
     if find_spec("cuvs") is None or definition.metric not in _METRICS:
         return None
-    matrix, rows = _read_matrix(column, definition.dimensions)
+    matrix, rows = _read_matrix(column, definition)
     if definition.metric == "cosine":
         norms = cupy.linalg.norm(matrix, axis=1)
         kept = cupy.flatnonzero(norms)
@@ -57,7 +71,8 @@ def build_on_gpu(column: Any, definition: IndexDefinition) -> CuvsIndex | None:
         matrix /= norms[:, None]
     distinct = None
     if definition.is_graph and len(matrix):
-        firsts, equal = find_distinct(cupy, matrix)
+        compared = round_directions(cupy, matrix) if definition.metric == "cosine" else matrix
+        firsts, equal = find_distinct(cupy, compared)
         if equal.extra:
             matrix, distinct = matrix[firsts], (firsts.get(), equal)
     if len(matrix) < 2 * _shape_of_graph(definition)[1] if definition.is_graph else not len(matrix):
@@ -74,20 +89,26 @@ def build_on_gpu(column: Any, definition: IndexDefinition) -> CuvsIndex | None:
         return None
 
 
-def _read_matrix(column: Any, dimensions: int) -> tuple[Any, Any | None]:
+@cache
+def _make_decoder(half: bool) -> Any:
+    """Returns the kernel that decodes the words of vectors (`values.vector_keys`; see kernels/vectors.cu)."""
+    if half:
+        return cupy.ElementwiseKernel("raw uint16 words", "float32 number", _DECODE_HALF, "decode_half_vectors")
+    return cupy.ElementwiseKernel("raw uint32 words", "float32 number", _DECODE, "decode_vectors")
+
+
+def _read_matrix(column: Any, definition: IndexDefinition) -> tuple[Any, Any | None]:
     """Returns the vectors of a column as a matrix of float32, and their rows; None for all of them."""
-    global _decode
-    if _decode is None:
-        _decode = cupy.ElementwiseKernel("raw uint32 words", "float32 number", _DECODE, "decode_vectors")
     valid = validity_mask(column)
     if valid is not None:
         table = plc.stream_compaction.drop_nulls(plc.Table([column]), [0], 1, stream=current_stream())
         column = table.columns()[0]
-    matrix = cupy.empty((column.size(), dimensions), np.float32)
+    matrix = cupy.empty((column.size(), definition.dimensions), np.float32)
     if len(matrix):
         offsets = values_array(column.child(0))[column.offset() : column.offset() + column.size() + 1]
         first, last = int(offsets[0]), int(offsets[-1])
-        _decode(view_bytes(column.data(), last, column)[first:].view(np.uint32), matrix)
+        words = view_bytes(column.data(), last, column)[first:].view(np.uint16 if definition.half else np.uint32)
+        _make_decoder(definition.half)(words, matrix)
     return matrix, None if valid is None else cupy.flatnonzero(valid)
 
 
@@ -124,19 +145,39 @@ class CuvsIndex:
         edges = [len(matrix) * part // parts for part in range(parts + 1)]
         self._library, parameters = _prepare_build(definition, len(matrix) // parts)
         self._parts: list[tuple[Any, int, int]] = []
+        self._beginnings = 1
         for first, last in pairwise(edges):
             check_stop()
-            self._parts.append((self._library.build(parameters, matrix[first:last]), first, last))
+            index = self._library.build(parameters, matrix[first:last])
+            self._parts.append((index, first, last))
+            if definition.is_graph:
+                self._beginnings = max(self._beginnings, self._choose_beginnings(index, matrix[first:last]))
         # A graph is searched over the matrix itself; lists have copies.
         self._matrix = matrix if definition.is_graph else None
         degree = _shape_of_graph(definition)[0] if definition.is_graph else 0
         width = definition.dimensions if definition.method != "ivf_pq" else definition.dimensions // 4
         self.size = 4 * len(matrix) * (width + degree)
 
+    def _choose_beginnings(self, index: Any, matrix: Any) -> int:
+        """Returns the least rounds of random rows with which searches for a graph's own rows find their neighbours."""
+        queries = matrix[:: max(1, len(matrix) // _CHECKED_QUERIES)][:_CHECKED_QUERIES].copy()
+        count = min(_CHECKED_NEIGHBORS, len(matrix))
+        wanted = _find_exactly(queries, matrix, count, self._definition.metric)
+        recalls = []
+        for rounds in _BEGINNINGS:
+            parameters = self._library.SearchParams(itopk_size=64, num_random_samplings=rounds)
+            _, found = self._library.search(parameters, index, queries, count)
+            same = (cupy.asarray(found)[:, :, None] == wanted[:, None, :]).any(axis=1)
+            recalls.append(float(same.mean()))
+            if recalls[-1] >= _ENOUGH:
+                return rounds
+        return next(rounds for rounds, each in zip(_BEGINNINGS, recalls, strict=True) if each >= max(recalls) - 0.01)
+
     def search(self, query: bytes, count: int, breadth: int) -> Places | None:
         """See `VectorIndex`."""
         most = _MAX_OF_GRAPH if self._definition.is_graph else _MAX_OF_LISTS
-        vector = cupy.asarray(decode_numbers(np.frombuffer(query, np.uint8)))[None]
+        numbers = decode_numbers(np.frombuffer(query, np.uint8), self._definition.precision)
+        vector = cupy.asarray(numbers.astype(np.float32, copy=False))[None]
         if self._definition.metric == "cosine":
             norm = float(cupy.linalg.norm(vector))
             if not norm:
@@ -169,8 +210,17 @@ class CuvsIndex:
 
     def _prepare_search(self, count: int, breadth: int) -> Any:
         if self._definition.is_graph:
-            return self._library.SearchParams(itopk_size=max(count, breadth))
+            breadth = max(count, breadth)
+            return self._library.SearchParams(itopk_size=breadth, num_random_samplings=self._beginnings)
         return self._library.SearchParams(n_probes=min(breadth, self._definition.get("lists")))
+
+
+def _find_exactly(queries: Any, matrix: Any, count: int, metric: str) -> Any:
+    """Returns the numbers of the rows nearest to each query, (queries, count), in any order."""
+    far = -(queries @ matrix.T)
+    if metric != "ip":
+        far = 2 * far + (matrix * matrix).sum(axis=1)[None]
+    return cupy.argpartition(far, count - 1, axis=1)[:, :count]
 
 
 def _prepare_build(definition: IndexDefinition, rows: int) -> tuple[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -10,7 +10,8 @@ import polars as pl
 import pylibcudf as plc
 from polars.io.plugins import register_io_source
 
-from gpudb.engine.gpu.backend.base import ComputedFrame, DeviceColumn, DictionaryColumn
+from gpudb.engine.gpu.backend.base import ComputedFrame, DeviceColumn, DictionaryColumn, attach_rows
+from gpudb.engine.gpu.backend.host import HostFrame
 from gpudb.engine.gpu.cudf.columns.arrays import (
     KINDS,
     are_narrow,
@@ -36,18 +37,25 @@ class Evaluation(Protocol):
 class CudfFrame:
     """A frame in the GPU's memory."""
 
-    def __init__(self, table: Any, evaluation: Evaluation) -> None:
+    def __init__(self, table: Any, evaluation: Evaluation, copies: _HostCopy | None = None) -> None:
         self.table = table
         self._evaluation = evaluation
-        self._copies = _HostCopy(table)
+        self._copies = copies or _HostCopy(table)
 
     @cached_property
     def lazy(self) -> pl.LazyFrame:
         """See `ComputedFrame`."""
-        schema = {column.name: column.dtype.polars_type for column in self.table.columns}
+        table, copies, evaluation = self.table, self._copies, self._evaluation
+        schema = {column.name: column.dtype.polars_type for column in table.columns}
         # The source must not refer to this frame, which keeps it: no collector sees cycles through Polars.
-        source = FrameSource(self.table, self._copies, self._evaluation)
-        return register_io_source(source, schema=schema, is_pure=True)
+        source = FrameSource(table, copies, evaluation)
+        lazy = register_io_source(source, schema=schema, is_pure=True)
+        return attach_rows(lazy, lambda: CudfFrame(table, evaluation, copies))
+
+    @property
+    def on_host(self) -> HostFrame:
+        """The rows on the host, copied there once: for few rows."""
+        return HostFrame(self._copies.frame)
 
     @property
     def rows(self) -> int:
@@ -104,6 +112,19 @@ class CudfFrame:
         every = [*(each for each in self.table.columns if each.name not in names), *more.columns]
         made = build_frame([c.obj for c in every], [c.name for c in every], [c.dtype for c in every], self.rows)
         return CudfFrame(made, self._evaluation)
+
+    def dtype(self, name: str) -> pl.DataType:
+        """See `ComputedFrame`."""
+        found: pl.DataType = self.table.column_map[name].dtype.polars_type
+        return found
+
+    def select(self, names: Mapping[str, str]) -> CudfFrame:
+        """See `ComputedFrame`."""
+        sources = [self.table.column_map[source] for source in names.values()]
+        kinds = [source.dtype for source in sources]
+        return CudfFrame(
+            build_frame([source.obj for source in sources], list(names), kinds, self.rows), self._evaluation
+        )
 
     def max_integer(self, name: str) -> int | None:
         """See `ComputedFrame`."""

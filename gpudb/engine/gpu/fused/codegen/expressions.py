@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from gpudb.engine.gpu.fused.codegen import bodies, date_fields, stored_columns, trees
 from gpudb.engine.gpu.fused.codegen.kernel_source import Code, StatementWriter, c_literal, c_type
 from gpudb.engine.gpu.fused.ir.pipeline import (
@@ -14,6 +16,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     Expr,
     Field,
     FloatSortKey,
+    FloatToInteger,
     IsNull,
     LikeMatch,
     Limb,
@@ -26,6 +29,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     TableEntry,
     ToFloat,
     TreeScore,
+    WholeFloat,
 )
 from gpudb.engine.gpu.fused.ir.traversal import can_fail, is_expensive
 
@@ -138,6 +142,11 @@ class Emitter(StatementWriter):
                 value, valid = self.value(arg)
                 self.fail(f"({value} < 0)" + ("" if valid is None else f" & {valid}"), code)
                 return self.variable("double", f"sqrt({value})"), valid
+            case WholeFloat(arg=arg, how=how):
+                value, valid = self.value(arg)
+                return self.variable("double", f"{how}({value})"), valid
+            case FloatToInteger(arg=arg, code=code):
+                return self._round_float(expr, arg, code, kind)
             case FloatSortKey(arg=arg, signed=signed):
                 value, valid = self.value(arg)
                 return self.variable("i64", f"ordered({value}{'' if signed else ' + 0.0'})"), valid
@@ -147,6 +156,16 @@ class Emitter(StatementWriter):
                 shifted = f"(({'i128' if wide == 'i128' else 'i64'}){value} >> {32 * position})"
                 return f"(i64){shifted}" if last else f"(i64)(u32){shifted}", valid
         raise AssertionError(type(expr).__name__)
+
+    def _round_float(self, expr: Expr, arg: Expr, code: int, kind: str) -> Code:
+        """Emits a float's nearest integer; one out of bounds fails, and stands within them all the same."""
+        value, valid = self.value(arg)
+        assert expr.bounds is not None
+        low, high = (_to_float_within(limit, expr.bounds) for limit in expr.bounds)
+        rounded = self.variable("double", f"rint({value})")
+        wrong = f"!({rounded} >= {low!r} && {rounded} <= {high!r})"
+        self.fail(f"({wrong})" + ("" if valid is None else f" & {valid}"), code)
+        return self.variable(kind, f"({kind})fmin(fmax({rounded}, {low!r}), {high!r})"), valid
 
     def _payload(self, expr: Payload, kind: str) -> Code:
         step, position, hit, first = self.matches[expr.lookup]
@@ -287,3 +306,9 @@ class Emitter(StatementWriter):
     def _assign(self, expr: Expr, made: str, known: str, kind: str) -> None:
         value, valid = self.value(expr)
         self.emit(f"{made} = ({kind}){value};" + ("" if valid is None else f" {known} = {valid};"))
+
+
+def _to_float_within(limit: int, bounds: tuple[int, int]) -> float:
+    """Returns the float nearest to a limit of integers that is within them."""
+    near = float(limit)
+    return near if bounds[0] <= int(near) <= bounds[1] else math.nextafter(near, 0.0)

@@ -86,13 +86,14 @@ class FoldWriter:
             out.emit(f'static_assert(sizeof({kind}) == {cell_bytes(fold)}, "the layout of a cell");')
             place += -(-cell_bytes(fold) * self._slots * self._block // 16) * 16
             if self._sink.storage == "one":
-                out.emit(f"{kind} cell_{number} = {{}};")
+                out.emit(f"{kind} cell_{number};")
+                out.emit(f"{fold_label(fold.aggregate)}_begin(cell_{number});")
         if self.folds:
             out.emit(f"const u32 folded = {out.parameter(self._slots, 'u32')};")
         if self.folds and self._sink.storage != "one":
             with out.block("for (u32 s = 0; s < folded; ++s)"):
-                for number, _ in self.folds:
-                    out.emit(f"cells_{number}[s * blockDim.x + threadIdx.x].has = 0;")
+                for number, fold in self.folds:
+                    out.emit(f"{fold_label(fold.aggregate)}_begin(cells_{number}[s * blockDim.x + threadIdx.x]);")
 
     def write_row(self, slot: str) -> None:
         """Emits what a row adds to the cells of a slot."""
@@ -103,11 +104,19 @@ class FoldWriter:
                 given = []
                 for arg, item in zip(fold.args, fold.aggregate.arguments, strict=True):
                     value, valid = out.value(arg)
+                    if valid is not None and item.name == "float8":
+                        value = f"computed_here({value})"
                     given.append(f"({c_type(item)}){value}, {valid or 'true'}")
-                one = self._sink.storage == "one"
-                cell = f"cell_{number}" if one else f"cells_{number}[{slot} * blockDim.x + threadIdx.x]"
+                label, cell = fold_label(fold.aggregate), f"cell_{number}"
+                held = f"cells_{number}[{slot} * blockDim.x + threadIdx.x]"
                 out.emit("int failed = 0;")
-                out.emit(f"{fold_label(fold.aggregate)}_add({', '.join([cell, 'failed', *given])});")
+                if self._sink.storage != "one":
+                    # A copy, stored for a row that adds nothing too: without branches.
+                    cell = "own"
+                    out.emit(f"{label}_cell own = {held};")
+                out.emit(f"{label}_step({', '.join([cell, 'failed', *given])});")
+                if self._sink.storage != "one":
+                    out.emit(f"{held} = own;")
                 if fold.aggregate.transition.errors:
                     out.emit(f"if (failed) error = max(error, {fold.code - 1} + failed);")
 

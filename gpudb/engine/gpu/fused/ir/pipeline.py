@@ -198,6 +198,22 @@ class SquareRoot(Expr):
 
 
 @dataclass(frozen=True)
+class WholeFloat(Expr):
+    """A float without its fraction: rounded down, up, towards zero, or to the nearest (halves to the even one)."""
+
+    arg: Expr
+    how: OneOf["floor", "ceil", "trunc", "rint"]
+
+
+@dataclass(frozen=True)
+class FloatToInteger(Expr):
+    """A float rounded to the nearest integer, halves to the even one; raises error `code` out of bounds and for NaN."""
+
+    arg: Expr
+    code: int
+
+
+@dataclass(frozen=True)
 class FloatSortKey(Expr):
     """An integer that sorts as PostgreSQL sorts the float; -0 is 0, or below it where `signed`."""
 
@@ -255,7 +271,8 @@ class FoldInput(Expr):
 
 for _kind in (
     Field, Payload, Literal, Arithmetic, Quotient, RangeCheck, Compare, Logic, IsNull, BooleanTest, TableEntry,
-    LikeMatch, DateField, CaseWhen, ToFloat, SquareRoot, FloatSortKey, Limb, BodyCall, FoldInput, TreeScore,
+    LikeMatch, DateField, CaseWhen, ToFloat, SquareRoot, WholeFloat, FloatToInteger, FloatSortKey, Limb, BodyCall,
+    FoldInput, TreeScore,
 ):  # fmt: skip
     _kind.__hash__ = Expr.__hash__  # type: ignore[method-assign]
 

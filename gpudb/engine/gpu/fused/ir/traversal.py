@@ -13,6 +13,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     Expr,
     Field,
     Filter,
+    FloatToInteger,
     FoldInput,
     GroupSink,
     LikeMatch,
@@ -30,7 +31,9 @@ from gpudb.plcuda.source import CudaFunction
 
 def can_fail(expr: Expr) -> bool:
     """Whether evaluating an expression can raise an error, or do what no row may do that does not reach it."""
-    if isinstance(expr, RangeCheck | SquareRoot | BodyCall | FoldInput) or (isinstance(expr, Arithmetic) and expr.code):
+    if isinstance(expr, RangeCheck | SquareRoot | FloatToInteger | BodyCall | FoldInput) or (
+        isinstance(expr, Arithmetic) and expr.code
+    ):
         return True
     return any(can_fail(each) for each in children(expr))
 

@@ -23,6 +23,7 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     Expr,
     Field,
     FloatSortKey,
+    FloatToInteger,
     IsNull,
     LikeMatch,
     Limb,
@@ -36,11 +37,13 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     TableEntry,
     ToFloat,
     TreeScore,
+    WholeFloat,
 )
 from gpudb.engine.gpu.fused.numpy_backend import bodies, calendar, like
 from gpudb.engine.gpu.fused.numpy_backend.hashing import probe_hash_table
 
 MIN, MAX = -(2**63), 2**63 - 1
+_ROUNDINGS = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint}
 Array = np.ndarray[Any, Any]
 Table = tuple[Array, Array | None]
 
@@ -274,6 +277,17 @@ class RowBlock:
                 self._raise_error(values < 0, code, valid, active)
                 with np.errstate(invalid="ignore"):
                     return np.sqrt(values), valid
+            case WholeFloat(arg=arg, how=how):
+                values, valid = self.evaluate(arg, active)
+                return _ROUNDINGS[how](values), valid
+            case FloatToInteger(arg=arg, code=code):
+                values, valid = self.evaluate(arg, active)
+                assert expr.bounds is not None
+                rounded = np.rint(values)
+                low, high = float(expr.bounds[0]), float(expr.bounds[1] + 1)
+                wrong = ~((rounded >= low) & (rounded < high))
+                self._raise_error(wrong, code, valid, active)
+                return _to_dtype(np.where(wrong, 0.0, rounded), expr), valid
             case FloatSortKey(arg=arg, signed=signed):
                 values, valid = self.evaluate(arg, active)
                 bits = (values if signed else values + 0.0).view(np.int64)

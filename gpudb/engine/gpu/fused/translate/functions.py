@@ -15,11 +15,13 @@ from gpudb.engine.gpu.fused.ir.pipeline import (
     Compare,
     DateField,
     Expr,
+    FloatToInteger,
     Literal,
     Quotient,
     RangeCheck,
     SquareRoot,
     ToFloat,
+    WholeFloat,
 )
 from gpudb.engine.gpu.fused.numpy_backend import calendar
 from gpudb.engine.gpu.fused.translate.mapping_tables import MappingTables
@@ -51,6 +53,7 @@ _COMPARE = re.compile(
     r"(eq|ne|lt|le|gt|ge)"
 )
 _MIXED = re.compile(r"(?:date_(eq|ne|lt|le|gt|ge)_timestamp|timestamp_(eq|ne|lt|le|gt|ge)_date)")
+_ROUNDINGS: dict[str, Any] = {"floor": "floor", "ceil": "ceil", "ceiling": "ceil", "trunc": "trunc", "round": "rint"}
 _OPS: dict[str, Any] = {"pl": "+", "mi": "-", "mul": "*", "div": "/"}
 _COMPARISONS: dict[str, Any] = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _INEQUALITIES = frozenset({"<", "<=", ">", ">="})
@@ -85,6 +88,8 @@ def translate_call(function: Function, args: tuple[TypedValue, ...], kind: SqlTy
         return _float_arithmetic(_OPS[found[1]], args, kind)
     if name in {"sqrt", "dsqrt"} and args[0].type.name == "float8":
         return TypedValue(kind, SquareRoot(None, args[0].expr.nullable, args[0].expr, ROOT))
+    if name in _ROUNDINGS and kind.name == args[0].type.name == "float8":
+        return TypedValue(kind, WholeFloat(None, args[0].expr.nullable, args[0].expr, _ROUNDINGS[name]))
     if (
         name in {"power", "pow", "dpow"}
         and kind.name == "float8"
@@ -255,6 +260,8 @@ def cast_value(value: TypedValue, kind: SqlType) -> TypedValue:
         if max(-value.bounds[0], value.bounds[1]) >= 2**53 or value.scale > 22:
             raise NotFused("a numeric of more than 53 bits as a float")
         return TypedValue(kind, ToFloat(None, value.expr.nullable, value.expr, 10**value.scale))
+    if target.name in INTEGERS and source.name == "float8":
+        return _from_float(value, kind)
     if target.name == "timestamp" and source.name == "date" and target.modifier == -1:
         if max(-value.bounds[0], value.bounds[1]) >= WIDE // DAY:
             raise NotFused("an infinite date")
@@ -267,10 +274,21 @@ def cast_value(value: TypedValue, kind: SqlType) -> TypedValue:
     raise NotFused(f"cast from {source.plain} to {target.plain}")
 
 
+def _from_float(value: TypedValue, kind: SqlType) -> TypedValue:
+    """Rounds a float to an integer."""
+    made, limits = value.expr, INTEGER_LIMITS[kind.name]
+    if isinstance(made, ToFloat) and made.divisor == 1 and (inner := made.arg.bounds) is not None:
+        if limits[0] <= inner[0] and inner[1] <= limits[1] and max(-inner[0], inner[1]) < 2**53:
+            return TypedValue(kind, made.arg)  # the integer that it was before
+    return TypedValue(kind, FloatToInteger(limits, made.nullable, made, OUT_OF_RANGE[kind.name]))
+
+
 def _to_exact(value: TypedValue, kind: SqlType) -> TypedValue:
     if value.type.is_carried and value.display_scale is None:
         raise NotFused("a numeric of varying scale")
     scale = kind.numeric_digits[1] if kind.name == "numeric" else 0
+    if kind.is_carried and scale < value.scale:
+        raise NotFused("a numeric whose decimals may have no room")
     expr = rescale(value, scale) if scale >= value.scale else _round_to_scale(value, scale)
     if kind.name == "numeric":
         limit = 10 ** kind.numeric_digits[0] - 1
@@ -308,6 +326,43 @@ def translate_extract(expr: bound.Call, value: TypedValue) -> TypedValue:
     if expr.type.name == "float8":
         return TypedValue(expr.type, ToFloat(None, result.nullable, result))
     raise NotFused(f"extract of type {expr.type.plain}")
+
+
+_UNITS = {
+    "microseconds": 1, "milliseconds": 1000, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6, "day": DAY,
+    "week": 7 * DAY,
+}  # fmt: skip
+"""The length of units of which all are equally long, in microseconds."""
+_MONDAY = -3 * DAY
+"""The beginning of a week: 1970 began on a Thursday."""
+
+
+def translate_truncation(expr: bound.Call, value: TypedValue) -> TypedValue:
+    """Translates date_trunc of a timestamp to a unit of one length."""
+    unit = expr.args[0]
+    length = (
+        _UNITS.get(unit.value.lower()) if isinstance(unit, bound.Constant) and isinstance(unit.value, str) else None
+    )
+    low, high = value.bounds
+    if length is None or value.type.name != "timestamp" or expr.type.name != "timestamp":
+        raise NotFused("date_trunc of a type, or to a unit, of varying length")
+    if max(-low, high) >= WIDE - 8 * DAY:
+        raise NotFused("an infinite timestamp")
+    start = _MONDAY if length == 7 * DAY else 0
+    shifted = add_constant(value.expr, -start)
+    assert shifted.bounds is not None
+    bounds = shifted.bounds[0] // length, shifted.bounds[1] // length
+    whole = Quotient(bounds, value.expr.nullable, shifted, length, "floor")
+    return TypedValue(expr.type, add_constant(multiply(whole, length), start))
+
+
+def add_constant(expr: Expr, addend: int) -> Expr:
+    """Adds a constant to an integer, without the limits of its type."""
+    if addend == 0:
+        return expr
+    assert expr.bounds is not None
+    bounds = expr.bounds[0] + addend, expr.bounds[1] + addend
+    return Arithmetic(bounds, expr.nullable, "+", expr, Literal((addend, addend), False, addend))
 
 
 def _field_bounds(field: str, low: int, high: int) -> Bounds:

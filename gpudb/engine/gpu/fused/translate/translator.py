@@ -176,6 +176,8 @@ class Translator:
             return functions.translate_body_call(expr.function, args, expr.type, self._tables)
         if expr.function.name in {"extract", "date_part"}:
             return functions.translate_extract(expr, self.translate(expr.args[1]))
+        if expr.function.name == "date_trunc" and len(expr.args) == 2:
+            return functions.translate_truncation(expr, self.translate(expr.args[1]))
         return functions.translate_call(expr.function, tuple(self.translate(each) for each in expr.args), expr.type)
 
     @_translate.register

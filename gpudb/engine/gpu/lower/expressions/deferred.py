@@ -23,14 +23,16 @@ from gpudb.engine.gpu.lower.expressions.exact_steps import (
 )
 from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback, HostStep
 from gpudb.engine.gpu.lower.expressions.text_codes import CodedTexts
-from gpudb.engine.gpu.lower.values import Value, physical_columns, type_bounds
+from gpudb.engine.gpu.lower.values import Value, physical_columns, read_bytes, type_bounds
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plcuda.source import CudaFunction
 from gpudb.sql import bound
-from gpudb.types import INT4, MAX_DIGITS, SqlType
+from gpudb.types import HALFVEC, INT4, MAX_DIGITS, SqlType
 from gpudb.types.facts import FLOATS
 from gpudb.values.bit_keys import encode_bit_string
+from gpudb.values.half_vectors import WIDTH
+from gpudb.values.vector_keys import SINGLE
 
 _LIMIT = 10**MAX_DIGITS
 
@@ -41,10 +43,10 @@ def _count_dimensions(vector: Value) -> int | None:
     Of a bit string it returns its bits.
     """
     if vector.type.length is None and vector.constant:
-        key = pl.select(vector.expr).item()
         if vector.type.name == "bit":
-            return len(key) if key else None
-        return None if key is None else len(key) // 4
+            return len(pl.select(vector.expr).item() or "") or None
+        key = read_bytes(vector)
+        return None if key is None else len(key) // (WIDTH if vector.type.name == HALFVEC.name else SINGLE.itemsize)
     return vector.type.length
 
 

@@ -13,9 +13,12 @@ from gpudb.engine.gpu.backend.distance_calls import DistanceCall
 from gpudb.engine.gpu.backend.exact_calls import CoMomentCall, DeviationCall, ExactCall, QuotientCall, exact_columns
 from gpudb.engine.gpu.backend.function_calls import FinishCall, FunctionCall
 from gpudb.engine.gpu.backend.tree_calls import TreeCall
-from gpudb.engine.gpu.lower.values import Value, physical_columns
+from gpudb.engine.gpu.lower.values import Value, physical_columns, read_bytes
 from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plcuda.source import CudaFunction
+from gpudb.types import HALFVEC
+from gpudb.values.half_vectors import WIDTH
+from gpudb.values.vector_keys import SINGLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +77,13 @@ def distance_step(name: str, metric: str, dimensions: int, left: Value, right: V
     if left.constant:
         left, right = right, left  # every metric is symmetric
     a, b = name + "_a", name + "_b"
+    width = WIDTH if left.type.name == HALFVEC.name else SINGLE.itemsize
     if right.constant:
-        to: bytes = pl.select(right.expr).item()
-        return ExactStep(DistanceCall(name, metric, dimensions, a, None, to), (left.expr.alias(a),))
-    return ExactStep(DistanceCall(name, metric, dimensions, a, b, None), (left.expr.alias(a), right.expr.alias(b)))
+        return ExactStep(
+            DistanceCall(name, metric, dimensions, a, None, read_bytes(right), width), (left.expr.alias(a),)
+        )
+    operands = (left.expr.alias(a), right.expr.alias(b))
+    return ExactStep(DistanceCall(name, metric, dimensions, a, b, None, width), operands)
 
 
 def function_step(name: str, code: CudaFunction, args: Sequence[Value], reached: pl.Expr | None) -> ExactStep:
@@ -110,8 +116,11 @@ def finish_step(name: str, fold: CudaAggregate, names: Sequence[str]) -> ExactSt
 def add_exact(result: ComputedFrame, steps: Sequence[ExactStep], frames: Backend) -> ComputedFrame:
     """Adds the columns of steps to a frame; none of the steps reads another's."""
     operands = [each for step in steps for each in step.operands]
-    # Constants get the frame's length.
-    lazy = result.lazy.with_columns(operands).select(each.meta.output_name() for each in operands)
+    if all(each.meta.undo_aliases().meta.is_column() for each in operands):
+        lazy = result.select({each.meta.output_name(): each.meta.root_names()[0] for each in operands}).lazy
+    else:
+        # Constants get the frame's length.
+        lazy = result.lazy.with_columns(operands).select(each.meta.output_name() for each in operands)
     return result.add_columns(frames.compute_exact(lazy, [step.call for step in steps]))
 
 

@@ -296,7 +296,7 @@ def _label(text: str, kind: SqlType) -> object:
 def is_distance(function: Function) -> bool:
     """Returns whether a function is a distance that columns compute: of two vectors, or of two bit strings."""
     kinds = [each.name for each in function.args]
-    if kinds == ["vector", "vector"]:
+    if kinds in (["vector", "vector"], ["halfvec", "halfvec"]):
         return function.name in METRICS
     return kinds == ["bit", "bit"] and function.name in BIT_METRICS
 
@@ -349,7 +349,7 @@ def _unify(kind: SqlType, values: Sequence[Value]) -> tuple[list[Value], Bounds]
     wide = bounds is None or max(-bounds[0], bounds[1]) >= 2**63
     dtype = pl.Int128 if wide else pl.Int64
     return [
-        replace(value, expr=expr.cast(dtype), error=first_error(value.error, error))
+        replace(value, expr=expr.cast(dtype), raw=None, error=first_error(value.error, error))
         for value, (expr, _, error) in zip(values, result, strict=True)
     ], bounds
 

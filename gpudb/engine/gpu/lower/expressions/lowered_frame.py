@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from gpudb.engine.gpu.backend.base import Backend, ComputedFrame
+from gpudb.engine.gpu.backend.base import Backend, ComputedFrame, select_columns
 from gpudb.engine.gpu.lower.error_codes import Error, first_error, to_exception
 from gpudb.engine.gpu.lower.expressions.deferred import DeferredSteps
 from gpudb.engine.gpu.lower.expressions.expressions import ExpressionLowering
 from gpudb.engine.gpu.lower.expressions.host_fallback import HostFallback
 from gpudb.engine.gpu.lower.expressions.text_codes import NOTHING, CodedTexts
-from gpudb.engine.gpu.lower.values import Bounds, Value
+from gpudb.engine.gpu.lower.values import Bounds, Value, physical_columns
 
 NO_COLUMNS = "_"
 """The column of a frame without columns: a frame needs one to have a row count."""
@@ -71,7 +71,9 @@ class LoweringContext:
         """Selects the physical columns of values as c0, c1, …; constants are broadcast to the frame's length."""
         checked = self.check_errors(lazy, first_error(*(value.error for value in values)), deferred)
         if all(value.is_plain_column for value in values):
-            return checked.select(expr for n, value in enumerate(values) for expr in value.as_columns(f"c{n}"))
+            made = [expr for n, value in enumerate(values) for expr in value.as_columns(f"c{n}")]
+            kinds = [kind for value in values for kind in physical_columns(value.type).values()]
+            return select_columns(checked, made, kinds)
         columns = [expr for n, value in enumerate(values) for expr in value.as_columns(f"p{n}")]
         names = [expr.meta.output_name() for expr in columns]
         return checked.with_columns(columns).select(pl.col(name).alias("c" + name[1:]) for name in names)

@@ -36,6 +36,7 @@ _SWAPPED: dict[Operator, Operator] = {
 _PLAIN = (
     "bool int2 int4 int8 int24 int42 int28 int82 int48 int84 bpchar date_ time_ timestamp_ timestamptz_ uuid_ oid"
     " interval_ enum_ cash_ bytea timetz_ network_ macaddr_ macaddr8_ bit varbit vector_"
+    " halfvec_ sparsevec_"
 )
 _FLOATS = "float4 float8 float48 float84"
 _KEYED = "array_ record_ range_ multirange_ jsonb_"

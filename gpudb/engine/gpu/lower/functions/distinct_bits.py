@@ -23,6 +23,8 @@ def _make_bits(args: tuple[Value, ...], kind: SqlType) -> Value:
     (value,) = args
     item = value.type
     expr = value.expr.cast(physical_columns(item)[""])
+    if item.name == "numeric" and item.wide:
+        raise NotSupportedOnWorkers(f"hashes of {item.plain}")
     if item.name == "numeric":
         wide = item.numeric_digits[0] > WORD_DIGITS or item.is_carried
         return Value(kind, _reduce(expr) if wide else expr)

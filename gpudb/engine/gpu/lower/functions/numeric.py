@@ -151,6 +151,8 @@ def to_numeric(value: Value, kind: SqlType) -> Value:
     code = FORMAT if kind.modifier == -1 else NUMERIC
     if kind.is_carried and value.type.is_carried and value.type.numeric_digits == kind.numeric_digits:
         return Value(kind, value.expr, None, value.bounds, value.others)
+    if kind.is_carried and scale < value.scale:
+        raise NotSupportedOnWorkers("a numeric whose decimals may have no room")
     others = _scale_column(kind, lambda: minimum(value.display_scale, pl.lit(scale, pl.Int8)))
     if scale >= value.scale:
         expr, bounds, error = rescale_checked(value, kind, code)

@@ -28,9 +28,11 @@ from gpudb.engine.gpu.lower.groups.aggregates import (
 from gpudb.engine.gpu.lower.groups.percentiles import group_with_percentiles, is_lowered
 from gpudb.engine.gpu.lower.relations.joins import key_columns
 from gpudb.engine.gpu.lower.values import Value, physical_columns, type_bounds
+from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree import nodes
 from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.sql import bound
+from gpudb.sql.traverse import reads_columns
 from gpudb.types import BOOL, SqlType
 
 
@@ -136,6 +138,9 @@ class Aggregation:
             return
         reason = unsupported_reason(call)
         if reason is not None:
+            if call.within_group and any(map(reads_columns, call.args)):
+                # over groups, of which the host would see the rows alone
+                raise NotSupportedOnWorkers("a percentile's fraction that is read from rows")
             parts.hosted.append((number, call))
             self._context.host.used.append(reason)
             return

@@ -1,8 +1,8 @@
 """PostgreSQL's form of DuckDB's functions, operators and types: templates whose `$n` are the operands.
 
-`functions.tsv` has the functions by name and number of operands, where PostgreSQL's name or sense differs. Names with
-a word after them are cases that `trees` tells apart: bins of days begin on Monday 2000-01-03, those of months at
-2000-01, and three numbers of months have a shorter form.
+`functions.tsv` has the functions by name and number of operands that gpudb itself does not have, or in another sense
+(`gpudb.functions.composed`). Names with a word after them are cases that `trees` tells apart: bins of days begin on
+Monday 2000-01-03, those of months at 2000-01, and three numbers of months have a shorter form.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from pathlib import Path
 
 import postgast
 from postgast import pg_query_pb2 as pg
+
+from gpudb.functions.composed import composed_functions
 
 _FUNCTIONS = Path(__file__).with_name("functions.tsv")
 
@@ -50,7 +52,8 @@ TIMESTAMP = "$1::timestamp"
 def functions() -> Mapping[tuple[str, int], str]:
     """Returns the templates of functions by name and number of operands."""
     rows = (line.split("\t") for line in _FUNCTIONS.read_text(encoding="utf-8").splitlines()[1:])
-    return {(name, int(operands)): template for name, operands, template in rows}
+    own = {(name, int(operands)): template for name, operands, template in rows}
+    return {**composed_functions(), **own}
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from postgast import pg_query_pb2 as pg
 
-from gpudb.server.http.console.dialect.spelling import Token
+from gpudb.sql.parse.tokens import Token
 
 _MARK = re.compile(r"19000(\d{5})|1\.9(\d{6})e99|'§(\d+)'")
 _EPOCH = dt.datetime(1970, 1, 1)

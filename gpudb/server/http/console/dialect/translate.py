@@ -9,9 +9,10 @@ import postgast
 from gpudb.errors import FeatureNotSupported, GpudbError, SyntaxError_, UndefinedColumn
 from gpudb.lru import LruCache
 from gpudb.server.http.console.dialect.aliases import find_use, resolve_use
-from gpudb.server.http.console.dialect.spelling import read_describe, respell, split_tokens
+from gpudb.server.http.console.dialect.spelling import read_describe, respell
 from gpudb.server.http.console.dialect.templates import Shape, fill, find_shape, split_marks
 from gpudb.server.http.console.dialect.trees import drop_grouped_stars, replace_dialect
+from gpudb.sql.parse.tokens import split_tokens
 
 _CREATES = frozenset({"create_table_as_stmt", "create_schema_stmt", "view_stmt", "create_stmt"})
 

@@ -1,0 +1,1 @@
+"""What charts draw, computed by the database: bins, groups, samples and quartiles. Imports types and errors."""

@@ -1,1 +1,0 @@
-import{d as e,i as t,l as n,s as r}from"./run-BUE7OgTg.js";async function i(i){let a=[],o=null;if(await r(n,t(),i,{result:e=>a=e.columns.map(({name:e,type:t})=>({name:e,type:t})),error:t=>o=new e(t)}),o)throw o;return a}export{i as describe};

@@ -1,0 +1,44 @@
+"""Replaces calls of composed functions by the expressions that they are names for.
+
+So what is stored calls PostgreSQL's own functions, whatever functions of these names there will be.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudb.sql.expansions import Expansions
+from gpudb.sql.parse.parser import inner, kind
+from gpudb.sql.rewrite.rule import NameSource
+
+
+def expand_composed(node: Any, names: NameSource) -> Any:
+    """Returns a copy of a query or an expression with each such call replaced by its expression."""
+    return expand_calls(node, names.expansions)
+
+
+def expand_calls(node: Any, expansions: Expansions) -> Any:
+    """Returns a copy of a parse tree with the calls replaced that were recorded when it was bound."""
+    copy = type(node)()
+    copy.CopyFrom(node)
+    if expansions.calls:
+        _expand(copy, expansions)
+    return copy
+
+
+def _expand(node: Any, expansions: Expansions) -> bool:
+    """Replaces the calls in a tree; returns whether there are any."""
+    name = node.SerializeToString(deterministic=True) if node.DESCRIPTOR.name == "ResTarget" else b""
+    found = False
+    if node.DESCRIPTOR.name == "Node" and kind(node) == "func_call":
+        made = expansions.calls.get(inner(node).SerializeToString(deterministic=True))
+        if made is not None:
+            node.CopyFrom(made)
+            found = True
+    for field, value in node.ListFields():
+        if field.message_type is not None:
+            for each in value if field.is_repeated else (value,):
+                found |= _expand(each, expansions)
+    if found and name in expansions.names:
+        node.name = expansions.names[name]
+    return found

@@ -1,0 +1,16 @@
+SELECT * FROM public.film_list ORDER BY fid;
+SELECT * FROM public.sales ORDER BY name, month;
+SELECT customer_id, public.customer_balance(customer_id) FROM public.customer ORDER BY 1;
+SELECT film_id, title, year, rating, features[1], cover, last_update FROM public.film ORDER BY rating DESC, film_id;
+SELECT title FROM public.film WHERE fulltext @@ to_tsquery('english', 'drama & !goldfinger');
+SELECT rating, count(*), avg(length)::numeric(6,2), max(rate) FROM public.film GROUP BY ROLLUP (rating) ORDER BY rating NULLS LAST;
+SELECT film_id, lower(period), upper(period) FROM public.rental WHERE period @> '2024-02-03 12:00+00'::timestamptz ORDER BY 1;
+SELECT date_trunc('month', paid AT TIME ZONE 'UTC') AS month, sum(amount) OVER (PARTITION BY customer_id ORDER BY paid) FROM public.payment ORDER BY payment_id;
+SELECT name, home <-> point '(0,0)' FROM public.customer ORDER BY 1;
+SELECT last_value, is_called FROM public.actor_id_seq;
+INSERT INTO public.film (title, description) VALUES ('NEW DRAMA', 'fresh') RETURNING film_id, fulltext, rating;
+UPDATE public.film SET rate = rate + 1 WHERE title = 'NEW DRAMA' RETURNING rate, last_update;
+INSERT INTO public.actor (first_name, last_name) VALUES ('NEW', 'ONE') RETURNING actor_id;
+INSERT INTO public.payment VALUES (4, 2, 1.50, '2024-02-28 00:00+00') RETURNING payment_id;
+SELECT count(*) FROM public.payment_2024_02;
+DELETE FROM public.film WHERE title = 'NEW DRAMA';

@@ -1,0 +1,11 @@
+SELECT * FROM trade.order_subtotals ORDER BY order_id;
+SELECT * FROM trade.late ORDER BY order_id;
+SELECT customer_id, company_name, length(customer_id), city FROM trade.customers ORDER BY customer_id;
+WITH RECURSIVE chain AS (SELECT employee_id, last_name::text AS path FROM trade.employees WHERE reports_to IS NULL UNION ALL SELECT e.employee_id, c.path || ' > ' || e.last_name FROM trade.employees e JOIN chain c ON e.reports_to = c.employee_id) SELECT * FROM chain ORDER BY 1;
+SELECT c.category_name, p.product_name, rank() OVER (PARTITION BY c.category_id ORDER BY p.unit_price DESC) FROM trade.products p JOIN trade.categories c USING (category_id) ORDER BY 1, 3;
+SELECT order_id, ship_to->>'name' AS name, jsonb_array_length(coalesce(ship_to->'lines', '[]')) FROM trade.orders ORDER BY 1;
+SELECT employee_id, salary, age(date '2024-01-01', birth_date) FROM trade.employees ORDER BY 1;
+SELECT category_id, picture, octet_length(picture) FROM trade.categories ORDER BY 1;
+DELETE FROM trade.orders WHERE order_id = 10250 RETURNING customer_id, freight;
+SELECT count(*) FROM trade.order_details;
+SELECT obj_description('trade'::regnamespace, 'pg_namespace');

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import weakref
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from inspect import GEN_CREATED, getgeneratorstate
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -91,12 +91,15 @@ class Relation(ArrayMethods):
         *,
         composable: bool = True,
         frames: Mapping[str, object] | None = None,
+        kept: frozenset[object] = frozenset(),
     ) -> None:
+        """`kept` lives as long as this relation and those made of it: what the tables of its query live by."""
         self._connection = connection
         self._query = query
         self._params = params
         self._composable = composable
         self._frames = frames or {}
+        self._kept = kept
         self._unread: tuple[weakref.ref[Generator[Row]], list[list[Row]]] | None = None
 
     @property
@@ -341,7 +344,8 @@ class Relation(ArrayMethods):
             if here._frames[name] is not there._frames[name]:
                 raise ValueError(f'"{name}" is a different frame in each of the relations')
         frames = {**here._frames, **there._frames}
-        return Relation(self._connection, text, (*here._params, *there._params), frames=frames)
+        params = (*here._params, *there._params)
+        return Relation(self._connection, text, params, frames=frames, kept=here._kept | there._kept)
 
     @public
     def describe(self) -> Relation:
@@ -387,9 +391,10 @@ class Relation(ArrayMethods):
             raise FeatureNotSupported("only a query can be used within another")
         return self
 
-    def _follow(self, text: str) -> Relation:
+    def _follow(self, text: str, kept: Iterable[object] = ()) -> Relation:
         """Returns the relation of another query of the same parameters and frames."""
-        return Relation(self._connection, text, self._params, frames=self._frames)
+        all_kept = self._kept.union(kept)
+        return Relation(self._connection, text, self._params, frames=self._frames, kept=all_kept)
 
     def __repr__(self) -> str:
         """The query; it does not run."""
@@ -425,7 +430,10 @@ class Relation(ArrayMethods):
         """The values of the query's parameters."""
         return self._params
 
-    def derive(self, build: Callable[[str, Sequence[object]], str]) -> Relation:
-        """Returns the relation of the query that `build` makes of this one's text and parameters."""
+    def derive(self, build: Callable[[str, Sequence[object]], str], kept: Iterable[object] = ()) -> Relation:
+        """Returns the relation of the query that `build` makes of this one's text and parameters.
+
+        `kept` are objects that live as long as it does, such as those that its query's temporary tables end with.
+        """
         source = self._get_source()
-        return source._follow(build(source._query, source._params))
+        return source._follow(build(source._query, source._params), kept)

@@ -108,7 +108,7 @@ class Flow:
                 query = _select(outputs, query, joins)
             return query
 
-        return self.relation.derive(build)
+        return self.relation.derive(build, [learned for step in self.steps for learned in step.lookup.joined])
 
 
 def open_flow(relation: Relation, tables: LearnedTables) -> Flow:

@@ -84,6 +84,8 @@ class Lookup:
     tables: LearnedTables
     joins: dict[str, str] = field(default_factory=dict)
     """The joins, by the aliases of the learned tables."""
+    joined: list[Learned] = field(default_factory=list)
+    """The learned rows that are joined: their tables live as long as they do."""
 
     def find(self, learned: Learned, keys: Sequence[str], missing: Mapping[str, str]) -> dict[str, str]:
         """Returns an expression of each value column, for the key that the expressions `keys` make.
@@ -95,6 +97,7 @@ class Lookup:
             return {name: self._case(learned, keys[0], at, missing[name]) for at, name in enumerate(names, 1)}
         alias = f"k{len(self.joins)}"
         on = " AND ".join(f"{refer(n, alias)} = {key}" for n, key in zip(learned.names, keys, strict=False))
+        self.joined.append(learned)
         self.joins[alias] = f"LEFT JOIN {self.tables.locate(learned)} AS {alias} ON {on}"
         return {name: f"coalesce({refer(name, alias)}, {missing[name]})" for name in names}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import psycopg
 import pytest
 
@@ -107,3 +109,25 @@ def test_frames_in_variables_are_fitted_and_transformed(db: Connection) -> None:
     pipeline = Pipeline(steps)
     assert len(pipeline.fit_transform(load()).fetchall()) == 3
     assert pipeline.transform(load()).select("miles").fetchall()[1] == (0.0,)
+
+
+def test_transformed_rows_outlive_what_transformed_them(db: Connection) -> None:
+    """The learned tables that a relation joins live as long as it, and as the relations made of it."""
+    db.execute(RIDES.format(zones=97))
+    rides = db.table("rides")
+    encoder = TargetEncoder("zone", target="miles", key="id")
+
+    def compare() -> None:
+        folds, whole = encoder.fit_transform(rides).order("id"), encoder.transform(rides).order("id")
+        expected = folds.fetchall(), whole.fetchall()
+        assert expected[0] != expected[1]
+        encoder.fit(db.sql("SELECT * FROM rides WHERE id < 100"))
+        gc.collect()
+        encoder.transform(rides).fetchall()  # drops the tables that nobody needs any more
+        assert (folds.fetchall(), whole.fetchall()) == expected
+
+    compare()
+    gc.collect()
+    encoder.fit_transform(rides).fetchall()
+    tables = "SELECT count(*) FROM pg_class WHERE relname LIKE 'learned%' AND relnamespace = pg_my_temp_schema()"
+    assert db.execute(tables).fetchall() == [(1,)]

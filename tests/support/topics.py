@@ -23,7 +23,7 @@ FILES: Mapping[str, str] = {
     "join": "topics/join joins from_items",
     "json": "topics/json json json_records jsonpath sql_json",
     "limit": "topics/limit row_limits",
-    "numeric": "topics/numeric numerics",
+    "numeric": "topics/numeric topics/numeric_wide numerics",
     "select": "topics/select ordering",
     "strings": "topics/strings texts",
     "subselect": "topics/subselect subqueries",

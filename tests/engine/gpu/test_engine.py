@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -463,9 +463,9 @@ def _answers_again(session: Session) -> bool:
     return False
 
 
-def _processes(client: Any) -> set[int]:
-    """Of the existing workers: one may end meanwhile."""
-    return {each for each in client.run(os.getpid, on_error="return").values() if isinstance(each, int)}
+def _run_everywhere(client: Any, function: Callable[..., int]) -> set[int]:
+    """What the existing workers return: one may end meanwhile."""
+    return {each for each in client.run(function, on_error="return").values() if isinstance(each, int)}
 
 
 def _mended(dask_worker: Any) -> None:
@@ -481,7 +481,11 @@ def test_a_broken_device_ends_its_worker_alone(database: Database, session: Sess
         dask_worker.plugins["gpudb"].executor.failure = lambda: "cudaErrorIllegalAddress"
         return os.getpid()
 
-    before = set(client.run(broken).values())
+    before: set[int] = set()
+    ends = time.monotonic() + 90
+    while not before and time.monotonic() < ends:  # a worker may just have been started again
+        before = _run_everywhere(client, broken)
+    assert before
     with pytest.raises(GpudbError) as failed:
         run(session, "SELECT 1 / (k - k) FROM orders")
     # It runs once more, and has its own error if its worker has been started again by then; the loss of the worker may
@@ -489,7 +493,7 @@ def test_a_broken_device_ends_its_worker_alone(database: Database, session: Sess
     assert failed.value.sqlstate in {"57P01", "22012"}
     assert _answers_again(session)
     ends = time.monotonic() + 20
-    while before & _processes(client) and time.monotonic() < ends:
+    while before & _run_everywhere(client, os.getpid) and time.monotonic() < ends:
         time.sleep(0.2)  # one may end later, or without an error
-    assert not before <= _processes(client)
+    assert not before <= _run_everywhere(client, os.getpid)
     client.run(_mended, on_error="return")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gpudb.api.arrays.block import to_block
+from gpudb.api.arrays.block import make_block
 from gpudb.api.arrays.columns import Columns, make_contiguous
 from gpudb.api.arrays.libraries import load
 from gpudb.errors import SqlError
@@ -145,7 +145,7 @@ def _make_iterator(
             }
             if roles.label is not None and np.isnan(given["label"]).any():
                 raise SqlError.of("null_value_not_allowed", f'the label "{roles.label}" holds NULL or NaN')
-            block = to_block({name: columns[name] for name in features}, "float32")
+            block = make_block({name: columns[name] for name in features}, "float32", "numpy")
             input_data(data=block, feature_names=features, feature_types=types, **given)
             return True
 

@@ -15,6 +15,7 @@ import threading
 from pathlib import Path
 
 _KEY_BYTES = 32
+_PREFIX = "gpudb-descriptors-"
 _SECONDS = 10.0
 """How long either side waits for the other's bytes."""
 
@@ -64,7 +65,8 @@ class DescriptorServer:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _listen(self) -> None:
-        self._folder = tempfile.mkdtemp(prefix="gpudb-descriptors-")
+        _remove_stale_folders()
+        self._folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-")
         listening = socket.socket(socket.AF_UNIX)
         try:
             listening.bind(str(Path(self._folder) / "descriptors"))
@@ -82,16 +84,28 @@ class DescriptorServer:
                 asking, _ = listening.accept()
             except OSError:
                 return
-            with asking, contextlib.suppress(OSError):
-                asking.settimeout(_SECONDS)
-                self._answer(asking)
+            # One that asks for nothing keeps no other waiting.
+            threading.Thread(target=self._answer, args=[asking], name="descriptor", daemon=True).start()
 
     def _answer(self, asking: socket.socket) -> None:
-        key = _receive_key(asking)
-        with self._lock:
-            descriptor = self._descriptors.get(key)
-            if descriptor is not None:
-                socket.send_fds(asking, [b"1"], [descriptor])
+        with asking, contextlib.suppress(OSError):
+            asking.settimeout(_SECONDS)
+            key = _receive_key(asking)
+            with self._lock:
+                descriptor = self._descriptors.get(key)
+                if descriptor is not None:
+                    socket.send_fds(asking, [b"1"], [descriptor])
+
+
+def _remove_stale_folders() -> None:
+    """Removes the folders of processes that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            os.kill(int(folder.name.removeprefix(_PREFIX).partition("-")[0]), 0)
+        except ProcessLookupError:
+            shutil.rmtree(folder, ignore_errors=True)
+        except (ValueError, PermissionError):
+            continue
 
 
 def _receive_key(asking: socket.socket) -> bytes:

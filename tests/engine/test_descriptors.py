@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,18 +59,23 @@ def test_each_key_has_its_own_until_it_is_withdrawn(server: DescriptorServer) ->
 def test_one_that_asks_for_nothing_keeps_no_other_waiting(
     server: DescriptorServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpudb.engine.descriptors._SECONDS", 0.2)
+    monkeypatch.setattr("gpudb.engine.descriptors._SECONDS", 120.0)
     path, key = server.offer(_make(b"hello"))
     with socket.socket(socket.AF_UNIX) as silent:
         silent.connect(path)
-        monkeypatch.setattr("gpudb.engine.descriptors._SECONDS", 30.0)
         os.close(receive_descriptor(path, key))
+        silent.close()
 
 
 def test_nothing_is_left_after_its_end() -> None:
     before = set(Path("/proc/self/fd").iterdir())
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    stale = Path(tempfile.gettempdir()) / f"gpudb-descriptors-{ended.pid}-x"
+    stale.mkdir()
     server = DescriptorServer()
     path, _ = server.offer(_make(b"hello"))
+    assert not stale.exists()
     server.close()
     server.close()
     assert not Path(path).parent.exists()

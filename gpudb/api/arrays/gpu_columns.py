@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,10 @@ class GpuColumn:
     def __len__(self) -> int:
         """The number of rows."""
         return self.rows
+
+    def slice(self, first: int, last: int) -> GpuColumn:
+        """Returns the rows from `first` to `last` in the same memory."""
+        return replace(self, start=self.start + first * self.dtype.itemsize, rows=last - first)
 
 
 GpuColumns = Mapping[str, GpuColumn]

@@ -53,8 +53,13 @@ def load(library: str) -> Any:
 def find_target(library: str, device: object) -> int | None:
     """Returns the number of the GPU in whose memory a library's arrays are to be; None for the CPU's.
 
-    `device` is one of PyTorch's: CuPy and JAX have a current one.
+    `device` is one of PyTorch's, or of XGBoost's: CuPy and JAX have a current one.
     """
+    if library == "xgboost":
+        kind, _, number = str(device).partition(":")
+        if kind != "cuda":
+            return None
+        return int(number) if number.isdecimal() else int(load("cupy").cuda.Device().id)
     if library == "torch" and device is not None:
         torch = load("torch")
         wanted = torch.device(device)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from gpudb.api.boundary import public
+from gpudb.api.names import quote_identifier
 from gpudb.engine.sharing import SharePlace
 from gpudb.values.number_columns import holds_numbers
 
@@ -38,6 +39,10 @@ class ArrayMethods(ABC):
     @abstractmethod
     def __getitem__(self, key: list[str]) -> ArrayMethods:
         """Returns some of the columns."""
+
+    @abstractmethod
+    def select(self, *expressions: str) -> ArrayMethods:
+        """Returns other columns, given as SQL expressions over these."""
 
     @property
     @abstractmethod
@@ -176,6 +181,7 @@ class ArrayMethods(ABC):
         reference: xgboost.DMatrix | None = None,
         external_memory: bool = False,
         cache_dir: str | os.PathLike[str] | None = None,
+        device: str | None = None,
     ) -> xgboost.DMatrix:
         """Returns XGBoost's QuantileDMatrix of the rows, for the tree method `hist`; the query runs once.
 
@@ -183,19 +189,25 @@ class ArrayMethods(ABC):
         32-bit floats, NULL and NaN are missing. `categories` are features whose integers are categories. `max_bin` is
         the number of bins a feature; a matrix for validation takes those of the matrix for training, `reference`.
         `external_memory` makes an ExtMemQuantileDMatrix, which holds rows in files below `cache_dir` (a temporary
-        folder by default) and not in memory. Errors as of `numpy`; 42703 for a missing column, 22004 for a label that
-        is NULL.
+        folder by default) and not in memory. With the `device` cuda or cuda:N the rows are quantised on that GPU, from
+        the memory of a server's worker. Errors as of `numpy`; 42703 for a missing column, 22004 for a label that is
+        NULL.
         """
         from gpudb.api.arrays.libraries import load
-        from gpudb.api.training.dmatrix import Roles, build_external, build_in_memory
+        from gpudb.api.training.dmatrix import Roles, build_external, build_in_memory, build_on_gpu
 
         load("xgboost")
         roles = Roles(label, weight, qid, tuple(categories))
         numbers = self._select_numbers()
-        roles.get_features(numbers.columns)  # a missing column is told before the query runs
+        features = roles.get_features(numbers.columns)  # a missing column is told before the query runs
         options = {"max_bin": max_bin, "ref": reference}
         if external_memory:
             return build_external(numbers._stream_tables(), roles, Path(cache_dir) if cache_dir else None, **options)
+        if device is not None:
+            floats = numbers.select(*(f"{quote_identifier(name)}::real" for name in features), *roles.list_others())
+            columns = floats._read_gpu_columns("xgboost", device)
+            if columns is not None:
+                return build_on_gpu(columns, roles, **options)
         return build_in_memory(numbers.arrow(), roles, **options)
 
     def _read_columns_for(self, library: str, device: object = None) -> Columns | GpuColumns:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +12,6 @@ import pytest
 
 import gpudb
 from gpudb.errors import GpudbError
-from tests.support.connection_urls import to_url
 from tests.support.lab import ON_GPUS
 from tests.support.sessions import wait_until
 
@@ -35,7 +32,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("gpu")
     program = Program(folder / "data", folder / "log", engine="gpu")
     try:
-        with gpudb.connect(to_url(program.url)) as db:
+        with gpudb.connect(program.url) as db:
             db.execute(MAKE)
         yield program
     finally:
@@ -44,7 +41,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture
 def db(program: Any) -> Iterator[gpudb.Connection]:
-    with gpudb.connect(to_url(program.url)) as connection:
+    with gpudb.connect(program.url) as connection:
         yield connection
 
 
@@ -95,39 +92,24 @@ def _record_mappings(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return mapped
 
 
-def test_arrays_outlive_their_statement_and_server(tmp_path: Any) -> None:
-    from gpudb.cli.program import Program
-
-    program = Program(tmp_path / "data", tmp_path / "log", engine="gpu")
-    try:
-        with gpudb.connect(to_url(program.url)) as db:
-            db.execute(MAKE)
-            tensor = db.table("t").select("a").order("a").torch(device="cuda")["a"]
-            db.table("t").select("b").torch(device="cuda")
-    finally:
-        program.stop()
-    assert tensor.sum().item() == 300_000 * 300_001 // 2
-    tensor += 1
-    assert tensor[:3].tolist() == [2, 3, 4]
-
-
 def test_a_killed_client_leaves_nothing(db: gpudb.Connection, program: Any) -> None:
-    script = f"""import gpudb, sys, time
-with gpudb.connect({to_url(program.url)!r}) as db:
-    held = db.sql("SELECT a, b FROM t a, generate_series(1, 20) s").cupy()
+    import cupy
+
+    query = "SELECT a, b FROM t, generate_series(1, 20) s"
+    assert len(db.sql(query).cupy()["a"]) == 6_000_000  # the worker's pool grows
+    free = cupy.cuda.runtime.memGetInfo()[0]
+    script = f"""import gpudb, time
+with gpudb.connect({program.url!r}) as db:
+    held = db.sql({query!r}).cupy()
     print(len(held["a"]), flush=True)
     time.sleep(600)
 """
-    import cupy
-
-    free = cupy.cuda.runtime.memGetInfo()[0]
-    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None
-    assert child.stdout.readline() == "6000000\n"
-    os.kill(child.pid, signal.SIGKILL)
-    child.wait()
-    wait_until(lambda: cupy.cuda.runtime.memGetInfo()[0] > free - (64 << 20), "the memory is free")
-    assert db.sql("SELECT count(*) FROM t").fetchone() == (300_000,)
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "6000000\n"
+        assert cupy.cuda.runtime.memGetInfo()[0] < free - (64 << 20)
+        child.kill()
+    wait_until(lambda: cupy.cuda.runtime.memGetInfo()[0] > free - (16 << 20), "the memory is free")
 
 
 @pytest.mark.parametrize("library", ["cupy", "torch"])
@@ -147,7 +129,7 @@ def test_integer_blocks_check_what_they_hold(db: gpudb.Connection) -> None:
     )
     for name, dtype in (("b", "int32"), ("h", "int16")):
         with pytest.raises(GpudbError, match=f'column "{name}" holds') as caught:
-            rows[["a", name]].block(dtype, library="torch", device="cuda")
+            rows[["c", name]].block(dtype, library="torch", device="cuda")
         assert caught.value.sqlstate == "22003"
     with pytest.raises(GpudbError, match='column "n" holds NULL') as caught:
         db.sql("SELECT nullif(a, 5) AS n FROM t").cupy()
@@ -177,3 +159,32 @@ def test_few_rows_and_none(db: gpudb.Connection) -> None:
     assert db.sql("SELECT a FROM t WHERE a < 4 ORDER BY a").cupy()["a"].tolist() == [1, 2, 3]
     assert db.sql("SELECT a, b FROM t WHERE false").torch(device="cuda")["b"].shape == (0,)
     assert db.sql("SELECT 7 AS a").cupy()["a"].tolist() == [7]
+
+
+def test_matrices_of_xgboost_are_those_of_the_host(db: gpudb.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    monkeypatch.setattr("gpudb.api.training.dmatrix._GPU_BATCH_ROWS", 70_000)
+    rows = (
+        db.table("t").select("b", "c", "d", "g", "nullif(a, 7) % 11 AS n", "e::int AS y", "1 + a % 3 AS w").order("b")
+    )
+    mapped = _record_mappings(monkeypatch)
+    on_gpu, on_host = (rows.dmatrix("y", weight="w", max_bin=64, device=each) for each in ("cuda", None))
+    assert len(mapped) == 1
+    assert on_gpu.feature_names == on_host.feature_names == ["b", "c", "d", "g", "n"]
+    assert (on_gpu.num_row(), on_gpu.num_nonmissing()) == (on_host.num_row(), on_host.num_nonmissing())
+    np.testing.assert_array_equal(on_gpu.get_label(), on_host.get_label())
+    np.testing.assert_array_equal(on_gpu.get_weight(), on_host.get_weight())
+    model = xgboost.train({"device": "cuda", "max_depth": 3, "max_bin": 64}, on_gpu, num_boost_round=5)
+    assert np.abs(model.predict(on_gpu) - on_host.get_label()).mean() < 0.45
+    with pytest.raises(GpudbError, match='the label "y" holds NULL') as caught:
+        db.sql("SELECT b, nullif(a, 7) AS y FROM t").dmatrix("y", device="cuda")
+    assert caught.value.sqlstate == "22004"
+
+
+def test_arrays_outlive_their_statement_and_server(db: gpudb.Connection, program: Any) -> None:
+    tensor = db.table("t").select("a").order("a").torch(device="cuda")["a"]
+    db.table("t").select("b").torch(device="cuda")
+    program.stop()
+    assert tensor.sum().item() == 300_000 * 300_001 // 2
+    tensor += 1
+    assert tensor[:3].tolist() == [2, 3, 4]

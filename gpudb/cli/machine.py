@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from gpudb.engine.direct_storage import MODE_VARIABLE, has_kernel_module, is_direct
-from gpudb.processes.limits import read_memory_limit
+from gpudb.processes.limits import count_processors, read_memory_limit
 
 NVIDIA_SMI_S = 20
 """Time limit of nvidia-smi in seconds: the first call after a boot loads the driver."""
@@ -207,4 +207,4 @@ def get_cpu() -> tuple[str, int]:
                 break
     except OSError:
         pass
-    return name, len(os.sched_getaffinity(0))
+    return name, count_processors()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -14,6 +13,7 @@ from gpudb.plcuda.aggregates import CudaAggregate
 from gpudb.plcuda.source import CudaFunction, describe_function
 from gpudb.plcuda.tables import CudaTable
 from gpudb.processes.child import Wanted
+from gpudb.processes.limits import count_processors
 from gpudb.processes.pool import ProcessPool
 
 MEMORY_BYTES = 4 << 30
@@ -25,7 +25,7 @@ _LEAST = 16
 
 @cache
 def _get_pool(memory_bytes: int, module: str = _CHILD) -> ProcessPool:
-    most = max(_LEAST, 4 * (os.cpu_count() or 1))
+    most = max(_LEAST, 4 * count_processors())
     return ProcessPool(module, memory_bytes=memory_bytes, most=most)
 
 

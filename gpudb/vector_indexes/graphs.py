@@ -5,7 +5,6 @@ A file is usearch's, and behind it which rows have the same vector: their places
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpudb.analytics.libraries import load_library
+from gpudb.processes.limits import count_processors
 from gpudb.vector_indexes.definition import IndexDefinition
 from gpudb.vector_indexes.equal_rows import EqualRows, EqualRowsReader
 from gpudb.vector_indexes.rows import Found, Matrix, Numbers
@@ -39,7 +39,7 @@ def make_graph(batches: Iterable[tuple[Numbers, Matrix]], definition: IndexDefin
         # usearch holds the interpreter while it adds
         for start in range(0, len(numbers), _TOGETHER):
             part = slice(start, start + _TOGETHER)
-            index.add(numbers[part].astype(np.uint64), matrix[part], threads=os.cpu_count() or 1)
+            index.add(numbers[part].astype(np.uint64), matrix[part], threads=count_processors())
     return index, reader.found
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import os
 import queue
 import threading
 from collections import deque
@@ -21,13 +20,15 @@ from contextvars import copy_context
 from functools import cache
 from typing import Any, Generic, TypeVar
 
+from gpudb.processes.limits import count_processors
+
 T = TypeVar("T")
 
-THREADS = max(1, os.cpu_count() or 1)
+THREADS = count_processors()
 """Threads of the pool that all pipelines share."""
 AHEAD = max(12, 2 * THREADS)
 """Results of a pipeline that may be pending."""
-WORKERS = max(1, min(4, os.cpu_count() or 1))
+WORKERS = min(4, count_processors())
 
 
 class Stopped(Exception):

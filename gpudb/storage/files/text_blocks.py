@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from gpudb.catalog.file_tables import FileStamp
+from gpudb.processes.limits import count_processors
 from gpudb.storage.load.files import convert_errors
 
 BLOCK_BYTES = 1 << 24
@@ -56,7 +57,7 @@ def find_text_blocks(stamp: FileStamp, quote: str, *, header: bool) -> list[Text
         def survey(offset: int) -> _Piece:
             return _survey(os.pread(descriptor, BLOCK_BYTES, offset), offset, mark)
 
-        with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:
+        with ThreadPoolExecutor(min(_THREADS, count_processors())) as pool:
             pieces = list(pool.map(survey, offsets))
     return _join(pieces, start, stamp.size, header=header)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 
 from gpudb.catalog.tables import DataFile, Table
 from gpudb.errors import GpudbError, InternalError
+from gpudb.processes.limits import count_processors
 from gpudb.storage.iceberg.buckets import split_by_bucket
 from gpudb.storage.iceberg.column_layout import stored_schema, to_stored
 from gpudb.storage.iceberg.file_writer import FILE_BYTES, FileWriter, disk_errors
@@ -41,7 +41,7 @@ def _encoders() -> ThreadPoolExecutor:
 
     More of them would only wait for each other, and each new thread's memory has to be mapped anew.
     """
-    return ThreadPoolExecutor(max(1, os.cpu_count() or 1), "gpudb-encoder")
+    return ThreadPoolExecutor(count_processors(), "gpudb-encoder")
 
 
 def _encode(files: FileWriter | ProcessFiles, group: pa.Table) -> None:

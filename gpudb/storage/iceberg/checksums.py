@@ -7,7 +7,6 @@ checksum, as other programs may write them, are not verified. Files are immutabl
 from __future__ import annotations
 
 import mmap
-import os
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ import pyarrow as pa
 
 from gpudb.errors import GpudbError
 from gpudb.lru import LruCache
+from gpudb.processes.limits import count_processors
 from gpudb.storage.iceberg.content_names import verify_data_file
 from gpudb.storage.object_stores.table_files import forget_local, make_local
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _verified_files: LruCache[str, bool] = LruCache(1 << 16)
 _verified_chunks: LruCache[tuple[str, str, int], bool] = LruCache(1 << 18)
 """Column chunks of files that are not verified whole: path, column and number of the row group."""
-_THREADS = min(os.cpu_count() or 1, 16)
+_THREADS = min(count_processors(), 16)
 _SERIAL_BYTES = 8 << 20
 """Size up to which a thread verifies chunks alone."""
 

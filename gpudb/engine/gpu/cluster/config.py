@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +15,7 @@ from gpudb.engine.gpu.cluster.security import create_security, load_security
 from gpudb.engine.gpu.fused.cuda.nvrtc import cache_folder
 from gpudb.engine.gpu.lower.expressions.host_fallback import THREADS_VARIABLE
 from gpudb.engine.gpu.worker.warmup import kernel_cache_variables
+from gpudb.processes.limits import count_processors
 
 SILENT_SECONDS = 2.0
 """Silence after which a worker's process is inspected: a stopped one is killed."""
@@ -80,7 +80,7 @@ def gpu_processes(
             "CUPY_ACCELERATORS": "",
             # The host computes few rows, which wait for more threads longer than they gain by them.
             "POLARS_MAX_THREADS": str(_HOST_THREADS),
-            THREADS_VARIABLE: str(max(_HOST_THREADS, len(os.sched_getaffinity(0)) // count)),
+            THREADS_VARIABLE: str(max(_HOST_THREADS, count_processors() // count)),
             **(variables or {}),
         }
         directory = PrivateDirectory()

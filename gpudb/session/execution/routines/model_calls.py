@@ -12,6 +12,7 @@ from gpudb.catalog.models import Model
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Table
 from gpudb.errors import InternalError, SqlError
+from gpudb.processes.limits import count_processors
 from gpudb.processes.pool import ProcessPool
 from gpudb.session.context import Context
 from gpudb.session.execution.routines.column_calls import ColumnCalls
@@ -21,9 +22,7 @@ from gpudb.types import BOOL, SqlType
 _MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 POOL = ProcessPool("gpudb.analytics.served", memory_bytes=_MEMORY_BYTES)
 """The processes that score rows."""
-TRAINING_POOL = ProcessPool(
-    "gpudb.analytics.served", memory_bytes=_MEMORY_BYTES, most=max(1, (os.cpu_count() or 1) // 2)
-)
+TRAINING_POOL = ProcessPool("gpudb.analytics.served", memory_bytes=_MEMORY_BYTES, most=max(1, count_processors() // 2))
 """The processes that train and import models: trainings wait for each other, and no scoring for them."""
 ONE_HOT = frozenset({"linear", "ridge", "logistic", "kmeans", "random_forest"})
 COMPLETE = frozenset({"linear", "ridge", "logistic", "kmeans", "onnx", "safetensors", "torchscript"})

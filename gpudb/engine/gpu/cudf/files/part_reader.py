@@ -31,6 +31,7 @@ from gpudb.engine.gpu.cudf.files.footers import read_footer
 from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 from gpudb.errors import SqlError
 from gpudb.plan.errors import NotSupportedOnWorkers
+from gpudb.processes.limits import count_processors
 from gpudb.storage.files.arrow_batches import ArrowLayout, read_arrow_layout
 from gpudb.storage.files.arrow_reader import find_column, overlapping_rows
 from gpudb.storage.files.arrow_types import is_stored_as
@@ -104,7 +105,7 @@ def prepare_threads() -> None:
     """Lets KvikIO read with as many threads as the process may use, unless KVIKIO_NTHREADS says how many."""
     with _ready:
         if not _threads:
-            count = min(MAX_THREADS, len(os.sched_getaffinity(0)))
+            count = min(MAX_THREADS, count_processors())
             if "KVIKIO_NTHREADS" not in os.environ:
                 kvikio.defaults.set("num_threads", count)
             _threads.append(count)

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpudb.engine.nvml import read_utilization
 from gpudb.errors import OutOfMemory, SqlError
+from gpudb.processes.limits import count_processors
 
 RESIDENT_SHARE = 0.5
 """Default share of a GPU's memory for resident columns; the rest is for statements."""
@@ -53,7 +54,7 @@ _opened: Device | None = None
 def _open(peers: bool, bound: int) -> Device:
     global _pool
     # libcudf reads files with four threads by default, and reads the setting at its first read.
-    os.environ.setdefault("KVIKIO_NTHREADS", str(min(READER_THREADS, len(os.sched_getaffinity(0)))))
+    os.environ.setdefault("KVIKIO_NTHREADS", str(min(READER_THREADS, count_processors())))
     try:
         import rmm
         from cuda.bindings import runtime

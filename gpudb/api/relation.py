@@ -93,15 +93,15 @@ class Relation(ArrayMethods):
         *,
         composable: bool = True,
         frames: Mapping[str, object] | None = None,
-        kept: frozenset[object] = frozenset(),
+        holds: frozenset[object] = frozenset(),
     ) -> None:
-        """`kept` lives as long as this relation and those made of it: what the tables of its query live by."""
+        """`holds` lives as long as this relation and those made of it: what the tables of its query live by."""
         self._connection = connection
         self._query = query
         self._params = params
         self._composable = composable
         self._frames = frames or {}
-        self._holds = kept
+        self._holds = holds
         self._unread: tuple[weakref.ref[Generator[Row]], list[list[Row]]] | None = None
 
     @property
@@ -347,7 +347,7 @@ class Relation(ArrayMethods):
                 raise ValueError(f'"{name}" is a different frame in each of the relations')
         frames = {**here._frames, **there._frames}
         params = (*here._params, *there._params)
-        return Relation(self._connection, text, params, frames=frames, kept=here._holds | there._holds)
+        return Relation(self._connection, text, params, frames=frames, holds=here._holds | there._holds)
 
     @public
     def describe(self) -> Relation:
@@ -393,10 +393,10 @@ class Relation(ArrayMethods):
             raise FeatureNotSupported("only a query can be used within another")
         return self
 
-    def _follow(self, text: str, kept: Iterable[object] = ()) -> Relation:
+    def _follow(self, text: str, holds: Iterable[object] = ()) -> Relation:
         """Returns the relation of another query of the same parameters and frames."""
-        all_kept = self._holds.union(kept)
-        return Relation(self._connection, text, self._params, frames=self._frames, kept=all_kept)
+        held = self._holds.union(holds)
+        return Relation(self._connection, text, self._params, frames=self._frames, holds=held)
 
     def __repr__(self) -> str:
         """The query; it does not run."""
@@ -432,10 +432,10 @@ class Relation(ArrayMethods):
         """The values of the query's parameters."""
         return self._params
 
-    def derive(self, build: Callable[[str, Sequence[object]], str], kept: Iterable[object] = ()) -> Relation:
+    def derive(self, build: Callable[[str, Sequence[object]], str], holds: Iterable[object] = ()) -> Relation:
         """Returns the relation of the query that `build` makes of this one's text and parameters.
 
-        `kept` are objects that live as long as it does, such as those that its query's temporary tables end with.
+        `holds` are objects that live as long as it does, such as those that its query's temporary tables end with.
         """
         source = self._get_source()
-        return source._follow(build(source._query, source._params), kept)
+        return source._follow(build(source._query, source._params), holds)

@@ -23,7 +23,8 @@ class EngineSettings:
     """Memory limit of a worker on its GPU, in bytes. The default is all that is free when it starts."""
     direct_storage: Literal["auto", "on", "off"] = "auto"
     """Whether workers read files into GPU memory without the host's (GPUDirect Storage). `auto` is on where the kernel
-    module nvidia-fs is loaded, unless `KVIKIO_COMPAT_MODE` says otherwise; `on` needs it."""
+    module nvidia-fs is loaded, unless `KVIKIO_COMPAT_MODE` says otherwise; `on` needs it. The workers of a `scheduler`
+    have that variable of their own."""
     temp_file_limit: Bytes | None = None
     """Limit of the temporary files of all statements, in bytes: of the CPU engine, and of each worker. The default is
     what the disk has."""
@@ -47,6 +48,8 @@ class EngineSettings:
         """Raises ValueError for settings that do not go together."""
         if self.scheduler is not None and self.engine == "cpu":
             raise ValueError("scheduler goes with the engines gpu and twin")
+        if self.direct_storage == "on" and (self.scheduler is not None or self.engine in {"cpu", "twin"}):
+            raise ValueError("direct_storage goes with this server's own workers on GPUs")
         given = {self.cluster_tls_ca is None, self.cluster_tls_cert is None, self.cluster_tls_key is None}
         if len(given) > 1:
             raise ValueError("cluster_tls_ca, cluster_tls_cert and cluster_tls_key go together")

@@ -6,6 +6,7 @@ A descriptor's key is known to those who were told it. The socket lies in a fold
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import secrets
 import shutil
@@ -13,9 +14,10 @@ import socket
 import tempfile
 import threading
 from pathlib import Path
+from typing import BinaryIO
 
 _KEY_BYTES = 32
-_PREFIX = "gpudb-descriptors-"
+_PREFIX, _LOCK = "gpudb-descriptors-", "lock"
 _SECONDS = 10.0
 """How long either side waits for the other's bytes."""
 
@@ -28,6 +30,7 @@ class DescriptorServer:
         self._descriptors: dict[bytes, int] = {}
         self._listening: socket.socket | None = None
         self._folder = ""
+        self._lock_file: BinaryIO | None = None
 
     def offer(self, descriptor: int) -> tuple[str, str]:
         """Hands out a descriptor, which belongs to the server now; returns the socket's path and the key.
@@ -39,7 +42,7 @@ class DescriptorServer:
             try:
                 if self._listening is None:
                     self._listen()
-            except OSError:
+            except BaseException:
                 os.close(descriptor)
                 raise
             self._descriptors[key] = descriptor
@@ -62,18 +65,25 @@ class DescriptorServer:
             with contextlib.suppress(OSError):
                 listening.shutdown(socket.SHUT_RDWR)  # wakes the thread
             listening.close()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._leave()
+
+    def _leave(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._lock_file is not None:
+            self._lock_file.close()
 
     def _listen(self) -> None:
         _remove_stale_folders()
-        self._folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-")
+        self._folder = tempfile.mkdtemp(prefix=_PREFIX)
+        self._lock_file = (Path(self._folder) / _LOCK).open("wb")
+        fcntl.flock(self._lock_file, fcntl.LOCK_EX)
         listening = socket.socket(socket.AF_UNIX)
         try:
             listening.bind(str(Path(self._folder) / "descriptors"))
             listening.listen()
         except OSError:
             listening.close()
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._leave()
             raise
         self._listening = listening
         threading.Thread(target=self._serve, args=[listening], name="descriptors", daemon=True).start()
@@ -98,14 +108,14 @@ class DescriptorServer:
 
 
 def _remove_stale_folders() -> None:
-    """Removes the folders of processes that were killed."""
+    """Removes this user's folders that no living process holds the lock of."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        try:
-            os.kill(int(folder.name.removeprefix(_PREFIX).partition("-")[0]), 0)
-        except ProcessLookupError:
-            shutil.rmtree(folder, ignore_errors=True)
-        except (ValueError, PermissionError):
-            continue
+        with contextlib.suppress(OSError):
+            if folder.stat().st_uid != os.getuid():
+                continue
+            with (folder / _LOCK).open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _receive_key(asking: socket.socket) -> bytes:

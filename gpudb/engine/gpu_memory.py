@@ -15,11 +15,13 @@ from typing import Any
 class GpuMemory:
     """Memory that is mapped in this process until the object's end: `size` bytes at `address`, of GPU number `gpu`.
 
-    `size` is a multiple of what the driver allocates. Work on it must be complete before the object's end.
+    `size` is a multiple of what the driver allocates. Its end waits for the GPUs' work, which may read it.
     """
 
-    def __init__(self, handle: Any, size: int, gpu: int) -> None:
+    def __init__(self, handle: Any, size: int, gpu: int, reader: int | None = None) -> None:
+        """`reader` is another GPU that reads it, if any."""
         self.size, self.gpu, self._handle = size, gpu, handle
+        self._readers = {gpu} if reader is None else {gpu, reader}
         self.address = 0
         self._is_mapped = False
         try:
@@ -33,19 +35,25 @@ class GpuMemory:
         self.address = int(_check(driver.cuMemAddressReserve(self.size, 0, 0, 0)))
         _check(driver.cuMemMap(self.address, self.size, 0, self._handle, 0))
         self._is_mapped = True
-        access = driver.CUmemAccessDesc()
-        access.location = _locate(self.gpu)
-        access.flags = driver.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-        _check(driver.cuMemSetAccess(self.address, self.size, [access], 1))
+        rights = []
+        for reader in self._readers:
+            access = driver.CUmemAccessDesc()
+            access.location = _locate(reader)
+            access.flags = driver.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+            rights.append(access)
+        _check(driver.cuMemSetAccess(self.address, self.size, rights, len(rights)))
 
     def export(self) -> int:
         """Returns a new file descriptor by which another process maps the memory."""
         driver = _load_driver()
         return int(_check(driver.cuMemExportToShareableHandle(self._handle, _kind(), 0)))
 
-    def close(self) -> None:
-        """Unmaps it; idempotent."""
+    def close(self, *, waits: bool = True) -> None:
+        """Unmaps it; idempotent. It waits for the GPUs' work, unless none of it can concern this memory."""
         driver = _load_driver()
+        if self._is_mapped and waits:
+            for reader in self._readers:
+                _wait(reader)  # unmapping does not
         if self._is_mapped:
             driver.cuMemUnmap(self.address, self.size)
         if self.address:
@@ -72,11 +80,14 @@ def allocate(size: int, gpu: int = 0) -> GpuMemory:
     return GpuMemory(_check(driver.cuMemCreate(size, wanted, 0)), size, gpu)
 
 
-def import_memory(descriptor: int, size: int, gpu: int) -> GpuMemory:
-    """Maps the memory of another process's descriptor, which it closes. OSError where this cannot be."""
+def import_memory(descriptor: int, size: int, gpu: int, reader: int | None = None) -> GpuMemory:
+    """Maps the memory of another process's descriptor, which it closes; a GPU `reader` may read it, too.
+
+    OSError where this cannot be.
+    """
     driver = _load_driver()
     try:
-        return GpuMemory(_check(driver.cuMemImportFromShareableHandle(descriptor, _kind())), size, gpu)
+        return GpuMemory(_check(driver.cuMemImportFromShareableHandle(descriptor, _kind())), size, gpu, reader)
     finally:
         os.close(descriptor)
 
@@ -87,6 +98,19 @@ def copy(target: int, source: int, size: int) -> None:
         from cuda.bindings import runtime
 
         _check(runtime.cudaMemcpy(target, source, size, runtime.cudaMemcpyKind.cudaMemcpyDefault))
+        _check(runtime.cudaStreamSynchronize(runtime.cudaStream_t(runtime.cudaStreamLegacy)))  # not waited for in a GPU
+
+
+def _wait(gpu: int) -> None:
+    """Waits for all work on a GPU."""
+    from cuda.bindings import runtime
+
+    current = _check(runtime.cudaGetDevice())
+    _check(runtime.cudaSetDevice(gpu))
+    try:
+        _check(runtime.cudaDeviceSynchronize())
+    finally:
+        _check(runtime.cudaSetDevice(current))
 
 
 def find_gpu(identifier: str) -> int | None:

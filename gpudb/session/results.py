@@ -109,15 +109,21 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class RowsOfOne:
-    """The INSERT of one row that runs for each of `count` rows; parameters at the places `open` have to be NULL."""
+    """The INSERT of one row that runs for each of `count` rows of parameters.
+
+    `oids` are the types that the client declared, 0 for open ones. Parameters at the places `empty` have to be NULL:
+    the row declares a type that they do not. In uniform rows each parameter has the type of the row's.
+    """
 
     prepared: Prepared
     count: int
-    open: tuple[int, ...]
+    oids: tuple[int, ...]
+    empty: tuple[int, ...]
+    is_uniform: bool
 
     def split(self, parameters: Sequence[object]) -> list[tuple[object, ...]] | None:
         """Returns the parameters of each row; None if one has a value that the row's type may not hold."""
-        if any(parameters[place] is not None for place in self.open):
+        if any(parameters[place] is not None for place in self.empty):
             return None
         width = len(self.prepared.parameters)
         return [tuple(parameters[start : start + width]) for start in range(0, width * self.count, width)]

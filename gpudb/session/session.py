@@ -51,7 +51,7 @@ from gpudb.session.mailbox import Mailbox
 from gpudb.session.plan_cache import Plan
 from gpudb.session.plans import Plans
 from gpudb.session.resource_group import SessionGroup
-from gpudb.session.results import CopyIn, Notice, Prepared, Result, check_columns
+from gpudb.session.results import CopyIn, Notice, Prepared, Result, RowsOfOne, check_columns
 from gpudb.session.running import RunningStatement
 from gpudb.session.settings.catalog import FRIENDLY, SettingValues, parse_milliseconds
 from gpudb.session.state.cursors import Cursor
@@ -253,56 +253,53 @@ class Session:
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (see `interfaces.SessionInterface.prepare`)."""
-        if _is_insert(sql) and (rows := take_parameter_rows(sql)) is not None:
-            found = prepare_rows(rows, sql, parameter_oids, self._prepare)
-            if found is not None:
-                return found
-        return self._prepare(sql, parameter_oids)
-
-    def prepare_whole(self, prepared: Prepared) -> Prepared:
-        """Returns a prepared statement that has a statement of its own (see `Prepared.rows`)."""
-        return prepared if prepared.rows is None else self._prepare(prepared.sql, prepared.oids)
-
-    def _prepare(self, sql: str, parameter_oids: Sequence[int]) -> Prepared:
         self.running.text, self.running.part = sql, ""
         follow_settings(self.settings)
-        oids = tuple(parameter_oids)
         try:
-            rows = self._take_rows(sql)
-            known = self.plans.find(sql.rstrip(_TRAILING), oids) if rows is None else None
-            if known is not None:
-                self._check_not_failed(known.statement)
-                self.transactions.begin()
-                return Prepared(
-                    sql, known.parameters, known.columns, known.statement, repeats=_repeats(known.statement, known)
-                )
-            statements = self._parse_text(sql, rows)
-            if len(statements) > 1:
-                message = "cannot insert multiple commands into a prepared statement"
-                raise SqlError.of("syntax_error", message)
-            if not statements:
-                return Prepared(sql, (), None, None)
-            statement = statements[0]
-            self._check_not_failed(statement)
-            describe = self._dispatcher.describer(statement)
-            if describe is not None:
-                parameters, columns = describe(Context(self, statement, self.transactions.begin(), Cancel(), (), oids))
-                return Prepared(sql, parameters, columns, statement)
-            if not self._dispatcher.has_bound_form(statement):
-                return Prepared(sql, (), self._dispatcher.columns(self, statement), statement)
-            cancel, started = self.running.begin()
-            try:
-                context = Context(self, statement, self.transactions.begin(started), cancel)
-                plan = self.plans.bind(context, oids, describing=True)
-            finally:
-                self.running.end()
-            return Prepared(sql, plan.parameters, plan.columns, statement, repeats=_repeats(statement, plan))
+            if _is_insert(sql) and (rows := take_parameter_rows(sql)) is not None:
+                found = prepare_rows(rows, sql, parameter_oids, self._prepare)
+                if found is not None:
+                    return found
+            return self._prepare(sql, parameter_oids)
         except GpudbError:
             self.fail()
             raise
         except RecursionError:
             self.fail()
             raise nesting_error() from None
+
+    def _prepare(self, sql: str, parameter_oids: Sequence[int]) -> Prepared:
+        """Parses and binds one statement, which may be a part of the one that runs."""
+        oids = tuple(parameter_oids)
+        rows = self._take_rows(sql)
+        known = self.plans.find(sql.rstrip(_TRAILING), oids) if rows is None else None
+        if known is not None:
+            self._check_not_failed(known.statement)
+            self.transactions.begin()
+            return Prepared(
+                sql, known.parameters, known.columns, known.statement, repeats=_repeats(known.statement, known)
+            )
+        statements = self._parse_text(sql, rows)
+        if len(statements) > 1:
+            message = "cannot insert multiple commands into a prepared statement"
+            raise SqlError.of("syntax_error", message)
+        if not statements:
+            return Prepared(sql, (), None, None)
+        statement = statements[0]
+        self._check_not_failed(statement)
+        describe = self._dispatcher.describer(statement)
+        if describe is not None:
+            parameters, columns = describe(Context(self, statement, self.transactions.begin(), Cancel(), (), oids))
+            return Prepared(sql, parameters, columns, statement)
+        if not self._dispatcher.has_bound_form(statement):
+            return Prepared(sql, (), self._dispatcher.columns(self, statement), statement)
+        cancel, started = self.running.begin()
+        try:
+            context = Context(self, statement, self.transactions.begin(started), cancel)
+            plan = self.plans.bind(context, oids, describing=True)
+        finally:
+            self.running.end()
+        return Prepared(sql, plan.parameters, plan.columns, statement, repeats=_repeats(statement, plan))
 
     def find_function(self, oid: int) -> tuple[str, tuple[int, ...]] | None:
         """Returns a function's name and argument types (see `interfaces.SessionInterface.find_function`)."""
@@ -316,14 +313,16 @@ class Session:
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         """Runs a prepared statement (see `interfaces.SessionInterface.execute`)."""
-        if prepared.rows is not None:
-            rows, one = prepared.rows.split(parameters), prepared.rows.prepared
-            if rows is not None and self.plans.find(one.sql, one.oids) is None and self.status != "E":
-                one = self._prepare(one.sql, one.oids)  # what it was bound to has changed
-            if rows is not None and self.execute_together(one, rows):
-                return Result(f"INSERT 0 {len(rows)}")
-            prepared = self.prepare_whole(prepared)
         self.running.text, self.running.part = prepared.sql, ""
+        if prepared.rows is not None:
+            try:
+                result = self._execute_rows(prepared.rows, parameters)
+                if result is not None:
+                    return result
+                prepared = self._prepare(prepared.sql, prepared.rows.oids)
+            except GpudbError:
+                self.fail()
+                raise
         statement, oids = prepared.statement, prepared.oids
         if statement is None:
             return Result("")
@@ -337,6 +336,27 @@ class Session:
         except GpudbError:
             self.fail()
             raise
+
+    def _execute_rows(self, prepared: RowsOfOne, parameters: Sequence[object]) -> Result | None:
+        """Runs the INSERT of one row for all rows of parameters; None if the statement has to run whole."""
+        rows, one = prepared.split(parameters), prepared.prepared
+        if rows is None or self.transactions.failed:
+            return None
+        assert isinstance(one.statement, RawStatement)
+        plan = self.plans.find_for_statement(one.statement, one.oids)
+        if plan is None:  # what it was bound to has changed
+            one = self._prepare(one.sql, one.oids)
+            plan = self.plans.find(one.sql, one.oids)
+        if plan is None or not isinstance(one.statement, RawStatement):
+            return None
+        try:
+            return self._start(one.statement, rows[0], oids=one.oids, plan=plan, rows=rows)
+        except FeatureNotSupported:
+            return None
+        except GpudbError:
+            if prepared.is_uniform:
+                raise
+            return None  # a row's error may be another in its own types
 
     def execute_together(self, prepared: Prepared, rows: Sequence[tuple[object, ...]]) -> bool:
         """Runs an INSERT for several values of its parameters (see `interfaces.SessionInterface.execute_together`)."""

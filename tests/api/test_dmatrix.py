@@ -109,3 +109,10 @@ def test_null_is_missing_in_columns_of_any_type(db: Connection, external: bool) 
     )
     matrix = rows.dmatrix("y", external_memory=external)
     assert (matrix.num_row(), matrix.num_nonmissing()) == (4, 3 + 3 + 2)
+
+
+def test_values_beyond_32_bits_are_rounded(db: Connection) -> None:
+    matrix = db.sql("SELECT 1e-60::float8 AS a, 1e-50::numeric AS b, 1 AS y, 1e-60::float8 AS w").dmatrix(
+        "y", weight="w"
+    )
+    assert (matrix.num_row(), matrix.num_nonmissing()) == (1, 2)

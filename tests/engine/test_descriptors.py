@@ -69,13 +69,15 @@ def test_one_that_asks_for_nothing_keeps_no_other_waiting(
 
 def test_nothing_is_left_after_its_end() -> None:
     before = set(Path("/proc/self/fd").iterdir())
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    stale = Path(tempfile.gettempdir()) / f"gpudb-descriptors-{ended.pid}-x"
-    stale.mkdir()
+    stale = Path(tempfile.mkdtemp(prefix="gpudb-descriptors-"))
+    (stale / "lock").touch()
+    living = DescriptorServer()
+    kept, _ = living.offer(_make(b"living"))
     server = DescriptorServer()
     path, _ = server.offer(_make(b"hello"))
     assert not stale.exists()
+    assert Path(kept).exists()
+    living.close()
     server.close()
     server.close()
     assert not Path(path).parent.exists()

@@ -33,21 +33,26 @@ def make_block(columns: Columns | GpuColumns, dtype: DTypeLike, library: str, de
     integer type cannot hold exactly: a fraction, NaN, or a number beyond its range. A float type rounds.
     """
     target = np.dtype(dtype)
-    if any(isinstance(column, GpuColumn) for column in columns.values()):
-        return _stack_on_gpu(columns, target, library, device)
+    on_gpu = next((column for column in columns.values() if isinstance(column, GpuColumn)), None)
+    if on_gpu is not None:
+        if library == "torch" and target.kind == "f":
+            return _stack_tensors(columns, target, device)
+        with load("cupy").cuda.Device(on_gpu.memory.gpu):
+            return _stack_on_gpu(columns, target, library, device)
     return _convert(_fill(columns, target), library, device)
 
 
+def _stack_tensors(columns: Any, target: np.dtype[Any], device: object) -> Any:
+    torch, tensors = load("torch"), to_torch(columns, device)
+    return torch.stack([tensor.to(getattr(torch, target.name)) for tensor in tensors.values()]).t().contiguous()
+
+
 def _stack_on_gpu(columns: Any, target: np.dtype[Any], library: str, device: object) -> Any:
-    if library == "torch":
-        torch, tensors = load("torch"), to_torch(columns, device)
-        if target.kind != "f":
-            _check_on_gpu(columns, target)
-        kind = getattr(torch, target.name)
-        return torch.stack([tensor.to(kind) for tensor in tensors.values()]).t().contiguous()
-    cupy, arrays = load("cupy"), to_cupy(columns)
     if target.kind != "f":
         _check_on_gpu(columns, target)
+    if library == "torch":
+        return _stack_tensors(columns, target, device)
+    cupy, arrays = load("cupy"), to_cupy(columns)
     made = cupy.ascontiguousarray(cupy.stack([array.astype(target) for array in arrays.values()]).T)
     return made if library == "cupy" else load("jax").dlpack.from_dlpack(made.astype(jax_type(target), copy=False))
 

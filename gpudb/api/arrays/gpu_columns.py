@@ -65,12 +65,12 @@ def map_gpu_columns(lines: str, gpu: int) -> GpuColumns:
         raise OSError(str(error)) from error
 
 
-def _map_part(part: Mapping[str, Any]) -> gpu_memory.GpuMemory:
+def _map_part(part: Mapping[str, Any], reader: int | None = None) -> gpu_memory.GpuMemory:
     place = part["gpu"]
     number = gpu_memory.find_gpu(place["identifier"])
     if number is None:
         raise OSError("the rows are on a GPU that this process does not see")
-    return gpu_memory.import_memory(receive_descriptor(part["path"], place["key"]), place["size"], number)
+    return gpu_memory.import_memory(receive_descriptor(part["path"], place["key"]), place["size"], number, reader)
 
 
 def _name(part: Mapping[str, Any], memory: gpu_memory.GpuMemory) -> GpuColumns:
@@ -94,7 +94,7 @@ def _gather(parts: Sequence[Mapping[str, Any]], gpu: int) -> GpuColumns:
     memory = gpu_memory.allocate(end, gpu)
     done = 0
     for part in parts:
-        source = _open_part(part)
+        source = _map_part(part, gpu) if "gpu" in part else _HostBytes(part["path"])
         for column, start in zip(part["columns"], starts, strict=True):
             target = memory.address + start + done * _get_dtype(column).itemsize
             gpu_memory.copy(target, source.address + column["start"], column["size"])
@@ -113,7 +113,3 @@ class _HostBytes:
     def __init__(self, path: str) -> None:
         self._bytes = np.memmap(path, np.uint8, "r") if Path(path).stat().st_size else np.empty(0, np.uint8)
         self.address = self._bytes.ctypes.data
-
-
-def _open_part(part: Mapping[str, Any]) -> gpu_memory.GpuMemory | _HostBytes:
-    return _map_part(part) if "gpu" in part else _HostBytes(part["path"])

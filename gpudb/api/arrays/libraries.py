@@ -102,12 +102,15 @@ def to_torch(columns: Columns | GpuColumns, device: object = None) -> dict[str, 
 
 
 def to_cupy(columns: Columns | GpuColumns) -> dict[str, Any]:
-    """Returns arrays of the current CUDA device, which share memory that the columns have there."""
-    cupy = load("cupy")
-    return {
-        name: cupy.asarray(column if isinstance(column, GpuColumn) else to_storage(column))
-        for name, column in columns.items()
-    }
+    """Returns arrays of the current CUDA device, or of that in whose memory the columns are, which they share."""
+    cupy, arrays = load("cupy"), {}
+    for name, column in columns.items():
+        if isinstance(column, GpuColumn):
+            with cupy.cuda.Device(column.memory.gpu):
+                arrays[name] = cupy.asarray(column)
+        else:
+            arrays[name] = cupy.asarray(to_storage(column))
+    return arrays
 
 
 def to_cudf(columns: GpuColumns, types: Sequence[SqlType]) -> Any:

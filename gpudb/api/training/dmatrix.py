@@ -28,8 +28,8 @@ _BATCH_ROWS, _GPU_BATCH_ROWS = 1 << 20, 1 << 24
 """Rows that are a block at a time, on the CPU and on a GPU."""
 
 
-_TO_REAL = {**dict.fromkeys("int2 int4 int8 float4 float8 numeric".split(), "::real"), "bool": "::int::real"}
-"""Casts to real by type; dates and times remain their numbers."""
+_TO_FLOAT = {**dict.fromkeys("int2 int4 int8 numeric".split(), "::float8"), "bool": "::int::float8"}
+"""Casts to double precision by type; floats, and dates and times as their numbers, remain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class Roles:
     categories: Sequence[str] = ()
 
     def list_floats(self, types: Mapping[str, SqlType]) -> list[str]:
-        """Returns columns of types as expressions of what XGBoost holds: 32-bit floats, in which NULL becomes NaN."""
+        """Returns columns of types as expressions: floats, in which NULL becomes NaN."""
         wanted = [name for name in types if name != self.qid]
-        floats = [f"{quote_identifier(name)}{_TO_REAL.get(types[name].name, '')}" for name in wanted]
+        floats = [f"{quote_identifier(name)}{_TO_FLOAT.get(types[name].name, '')}" for name in wanted]
         return floats if self.qid is None else [*floats, quote_identifier(self.qid)]
 
     def get_features(self, names: Sequence[str]) -> list[str]:
@@ -71,9 +71,10 @@ def build_in_memory(table: pa.Table, roles: Roles, **options: Any) -> xgboost.Qu
 def build_on_gpu(columns: GpuColumns, roles: Roles, **options: Any) -> xgboost.QuantileDMatrix:
     """Returns a matrix of columns in a GPU's memory, which holds a batch of them as a block beside them."""
     batches = _make_iterator(lambda: _slice_columns(columns), roles, list(columns))
-    matrix: xgboost.QuantileDMatrix = load("xgboost").QuantileDMatrix(
-        batches, enable_categorical=bool(roles.categories), **options
-    )
+    with load("cupy").cuda.Device(next(iter(columns.values())).memory.gpu):
+        matrix: xgboost.QuantileDMatrix = load("xgboost").QuantileDMatrix(
+            batches, enable_categorical=bool(roles.categories), **options
+        )
     return matrix
 
 

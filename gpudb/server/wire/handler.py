@@ -158,10 +158,12 @@ class Handler(BuenaVistaHandler):
             if self._end_error is not None:
                 self._end_if_idle(conversation)
             message = stream.read_message()
-            if message is None:
+            if message is None and conversation.holds_executions:
                 # No answer is due before Sync or Flush: more of their kind may follow.
-                if conversation.holds_executions and not stream.wait_for_more(_MORE_SECONDS):
+                message = stream.read_message_soon(_MORE_SECONDS)
+                if message is None:
                     conversation.run_held()
+            if message is None:
                 message = self._await_message(conversation)
             kind, payload = message
             if kind == _TERMINATE:

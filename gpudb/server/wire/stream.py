@@ -156,13 +156,16 @@ class Stream(BVBuffer):
             return True
         return isinstance(self.connection, ssl.SSLSocket) and self.connection.pending() > 0
 
-    def wait_for_more(self, seconds: float) -> bool:
-        """Returns whether bytes of the client are there, or come within some seconds."""
-        if self.has_received:
-            return True
+    def read_message_soon(self, seconds: float) -> tuple[int, bytes] | None:
+        """Returns the next message if it comes; None once no byte has come for some seconds."""
         poll = select.poll()
         poll.register(self.connection, select.POLLIN)
-        return bool(poll.poll(seconds * 1000))
+        while (message := self.read_message()) is None:
+            has_decrypted = isinstance(self.connection, ssl.SSLSocket) and self.connection.pending() > 0
+            if not has_decrypted and not poll.poll(seconds * 1000):
+                return None
+            self._in, self._at = self._in[self._at :] + self._receive(_READ_BUFFER), 0
+        return message
 
     def pause(self, seconds: float) -> None:
         """Waits; `stop_reading` ends the wait."""

@@ -9,7 +9,7 @@ from typing import Any
 from gpudb.errors import SqlError
 from gpudb.session.context import Context
 from gpudb.session.ddl.tables import create_table
-from gpudb.session.execution.binding.binding import bind_statement
+from gpudb.session.execution.binding.binding import bind_statement, parse_statements
 from gpudb.session.execution.queries.queries import fetch_query
 from gpudb.session.results import Prepared, Result, check_columns, statement_columns
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -58,15 +58,18 @@ def execute(context: Context) -> Result:
 def enter_prepared(context: Context, node: Any) -> Context:
     """The context of the prepared statement of an ExecuteStmt message, with its parameters' values; 26000, 42601."""
     session = context.session
-    prepared = session.prepare_whole(session.prepared[node.name])
+    prepared = session.prepared[node.name]
     # PostgreSQL does not look at the values for a statement without parameters
     if prepared.parameters and len(node.params) != len(prepared.parameters):
         message = f'wrong number of parameters for prepared statement "{node.name}"'
         detail = f"Expected {len(prepared.parameters)} parameters but got {len(node.params)}."
         raise SqlError.of("syntax_error", message, detail=detail)
-    assert isinstance(prepared.statement, RawStatement)
+    statement = prepared.statement
+    if prepared.rows is not None:
+        (statement,) = parse_statements(prepared.sql, friendly=False)
+    assert isinstance(statement, RawStatement)
     values = _evaluate(context, node.params, prepared.parameters) if prepared.parameters else []
-    prepared_context = Context(session, prepared.statement, context.transaction, context.cancel, tuple(values))
+    prepared_context = Context(session, statement, context.transaction, context.cancel, tuple(values))
     prepared_context.parameter_oids = prepared.oids
     return prepared_context
 

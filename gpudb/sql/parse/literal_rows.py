@@ -17,8 +17,8 @@ HEAD = re.compile(
     re.IGNORECASE,
 )
 _LITERAL = re.compile(
-    r"(\s*('[^']*(?:''[^']*)*'|-?\s?\d+(?:\.\d*)?(?:e[-+]?\d+)?|-?\s?\.\d+(?:e[-+]?\d+)?|null|true|false)"
-    r"(?:::([a-z_]\w*))?\s*(,|\)\s*,\s*\(|\)\s*;?\s*\Z))",
+    r"(\s*+('[^']*+(?:''[^']*+)*+'|-?\s?\d++(?:\.\d*+)?+(?:e[-+]?\d++)?+|-?\s?\.\d++(?:e[-+]?\d++)?+|null|true|false)"
+    r"(?:::([a-z_]\w*+))?+\s*+(,|\)\s*+,\s*+\(|\)\s*+;?\s*+\Z))",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -47,13 +47,19 @@ class LiteralRows:
         return len(self.columns[0].literals)
 
 
+def find_cells(cell: re.Pattern[str], text: str, start: int) -> list[tuple[Any, ...]]:
+    """Returns the groups of the cells that follow each other from a place on; the text is read once."""
+    # Searching would begin anew at each place of what is none
+    return [found.groups("") for found in iter(cell.scanner(text, start).match, None)]  # type: ignore[attr-defined]
+
+
 def take_literal_rows(text: str) -> LiteralRows | None:
     """Returns the literal rows of an INSERT; None for a text that is anything else."""
     head = HEAD.match(text)
     if head is None or "\0" in text:
         return None
     start = head.end()
-    found = _LITERAL.findall(text, start)
+    found = find_cells(_LITERAL, text, start)
     if not found or sum([len(each[0]) for each in found]) != len(text) - start:
         return None  # something lies between the literals
     width = next((place for place, each in enumerate(found, 1) if each[3] != ","), len(found))

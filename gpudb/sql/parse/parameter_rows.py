@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gpudb.sql.parse.literal_rows import HEAD
+from gpudb.sql.parse.literal_rows import HEAD, find_cells
 
 _CELL = re.compile(
-    r"(\s*\$(\d{1,5})((?:::[a-z_][\w ]*(?:\(\s*\d+\s*(?:,\s*\d+\s*)?\))?(?:[\w ]*)(?:\[\])?)?)\s*"
-    r"(,|\)\s*,\s*\(|\)\s*;?\s*\Z))",
+    r"(\s*+\$(\d{1,5}+)((?:::[a-z_]\w*+(?: \w++)*+(?:\(\s?\d++\s?(?:,\s?\d++\s?)?\))?+(?: \w++)*+(?:\[\])?+)?+)\s*+"
+    r"(,|\)\s*+,\s*+\(|\)\s*+;?\s*+\Z))",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -31,7 +31,7 @@ def take_parameter_rows(text: str) -> ParameterRows | None:
     head = HEAD.match(text)
     if head is None or text[head.end() : head.end() + 1] != "$":
         return None
-    found = _CELL.findall(text, head.end())
+    found = find_cells(_CELL, text, head.end())
     if not found or sum([len(cell[0]) for cell in found]) != len(text) - head.end():
         return None  # something lies between the parameters
     width = next((place for place, cell in enumerate(found, 1) if cell[3] != ","), len(found))

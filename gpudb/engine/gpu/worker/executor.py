@@ -237,16 +237,15 @@ class Executor:
     async def share_result(self, running: RunningQuery, rows: ComputedFrame, place: SharePlace) -> bytes:
         """Shares a partition of the result with processes of this host until the statement ends; returns its place."""
 
-        def share() -> tuple[SharedPart, SharedMemory]:
+        def share() -> SharedPart:
+            made: tuple[SharedPart, SharedMemory] | None = None
             if place is SharePlace.GPU and self._sharer is not None:
                 made = self._sharer.share(rows, running.types)
-                if made is not None:
-                    return made
-            return share_rows(rows.to_polars(), running.types)
+            part, memory = share_rows(rows.to_polars(), running.types) if made is None else made
+            running.keep_shared(memory)  # here: the statement may end meanwhile
+            return part
 
-        part, memory = await asyncio.to_thread(share)
-        running.shared.append(memory)
-        return pickle.dumps(part)
+        return pickle.dumps(await asyncio.to_thread(share))
 
     async def encode_failure(self, error: Exception, statement: int) -> Failed | FetchFailed:
         """Encodes an error.

@@ -114,6 +114,12 @@ class RunningQuery:
             created.close()
         return created
 
+    def keep_shared(self, memory: SharedMemory) -> None:
+        """Keeps memory that other processes map until the statement ends."""
+        self.shared.append(memory)
+        if self.ended:
+            memory.close()
+
     @property
     def is_read(self) -> bool:
         """Whether all output has been read."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gpudb.errors import GpudbError, QueryCanceled
 from gpudb.session.results import Prepared, RowsOfOne
 from gpudb.sql.parse.parameter_rows import ParameterRows
 from gpudb.types import type_by_oid
@@ -23,22 +24,31 @@ def prepare_rows(
 
     `prepare` prepares the INSERT of one row. None if the statement has to be prepared whole.
     """
-    size = rows.width * rows.count
-    declared = [*oids, *[0] * (size - len(oids))]
+    size, width = rows.width * rows.count, rows.width
+    declared = (*oids, *[0] * (size - len(oids)))
     if len(declared) > size:
         return None
-    common = []
-    for place in range(rows.width):
-        kinds = set(declared[place :: rows.width]) - {0}
-        if len(kinds) > 1 and not kinds <= set(_INTEGERS):
-            return None
-        common.append(max(kinds, key=_INTEGERS.index) if len(kinds) > 1 else next(iter(kinds), 0))
-    one = prepare(rows.text, common)
-    if not one.repeats or len(one.parameters) != rows.width:
+    kinds = [set(declared[place::width]) for place in range(width)]
+    named = [each - {0} for each in kinds]
+    if any(len(each) > 1 and not each <= set(_INTEGERS) for each in named):
         return None
-    types = [
-        type_by_oid(oid) if oid in _INTEGERS else one.parameters[place % rows.width]
+    common = [max(each, key=_INTEGERS.index) if len(each) > 1 else next(iter(each), 0) for each in named]
+    is_uniform = all(len(each) == 1 for each in kinds)
+    try:
+        one = prepare(rows.text, common)
+        # The types that targets and casts give to values whose type is open
+        inferred = one if is_uniform else prepare(rows.text, [0 if 0 in each else max(each) for each in kinds])
+    except QueryCanceled:
+        raise
+    except GpudbError:
+        if is_uniform:
+            raise
+        return None  # the error is that of another row, or of another type
+    if not one.repeats or len(one.parameters) != width:
+        return None
+    types = tuple(
+        type_by_oid(oid) if oid in _INTEGERS else (one if oid else inferred).parameters[place % width]
         for place, oid in enumerate(declared)
-    ]
-    unknown = tuple(place for place, oid in enumerate(declared) if not oid and common[place % rows.width])
-    return Prepared(sql, tuple(types), None, None, rows=RowsOfOne(one, rows.count, unknown))
+    )
+    empty = tuple(place for place, oid in enumerate(declared) if not oid and common[place % width])
+    return Prepared(sql, types, None, None, rows=RowsOfOne(one, rows.count, declared, empty, is_uniform))

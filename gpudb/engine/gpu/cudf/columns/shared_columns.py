@@ -11,7 +11,7 @@ from gpudb.engine import gpu_memory
 from gpudb.engine.descriptors import DescriptorServer
 from gpudb.engine.gpu.backend.base import ComputedFrame, DeviceColumn
 from gpudb.engine.gpu.cudf.columns.frame import CudfFrame
-from gpudb.engine.gpu.cudf.memory.device_memory import Device, release_unused
+from gpudb.engine.gpu.cudf.memory.device_memory import Device, has_room, release_unused
 from gpudb.engine.gpu.cudf.memory.streams import current_stream, synchronize
 from gpudb.engine.host_name import get_host_name
 from gpudb.engine.sharing import GpuPlace, SharedColumn, SharedPart
@@ -30,7 +30,10 @@ class DeviceMemoryHold:
     def close(self) -> None:
         """Hands it out no more; idempotent."""
         self._server.withdraw(self._key)
-        self._memory.close()
+        self._memory.close(waits=False)  # its columns were copied before it was handed out
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class DeviceColumnSharer:
@@ -55,6 +58,8 @@ class DeviceColumnSharer:
         starts = [0]
         for dtype in dtypes:
             starts.append(-(-(starts[-1] + rows.rows * dtype.itemsize) // _ALIGNMENT) * _ALIGNMENT)
+        if not has_room(starts[-1]):
+            return None
         try:
             memory = _allocate(starts[-1])
         except (MemoryError, OSError):
@@ -64,7 +69,10 @@ class DeviceColumnSharer:
             shared = tuple(_write(memory, column, dtype, start) for column, dtype, start in written)
         finally:
             synchronize()
-        path, key = self._server.offer(memory.export())
+        try:
+            path, key = self._server.offer(memory.export())
+        except OSError:
+            return None
         place = GpuPlace(self._identifier, key, memory.size)
         return SharedPart(rows.rows, get_host_name(), path, shared, place), DeviceMemoryHold(memory, self._server, key)
 

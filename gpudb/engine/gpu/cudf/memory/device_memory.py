@@ -109,6 +109,13 @@ def _driver_pool(total: int) -> Any:
     return pool
 
 
+def has_room(size: int) -> bool:
+    """Returns whether an allocation beside the pool keeps this process within the bound that it was opened with."""
+    if _opened is None or not hasattr(_opened.resource, "get_allocated_bytes"):
+        return True
+    return bool(_opened.resource.get_allocated_bytes() + size <= _opened.memory)
+
+
 def release_unused() -> None:
     """Returns memory that nothing uses to the driver, for allocations beside the pool."""
     from cuda.bindings import runtime

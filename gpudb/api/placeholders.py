@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gpudb.api.parameters import format_parameter, get_parameter_type
+from gpudb.catalog.parse_trees import walk_messages
 from gpudb.errors import GpudbError
 from gpudb.sql.parse.parser import parse
-from gpudb.sql.parse.walk import walk_messages
 
 _PLACEHOLDER = re.compile(rb"\$(\d+)")
 _REMEMBERED = 256

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from gpudb.catalog.parse_trees import walk_messages
 from gpudb.errors import GpudbError
 from gpudb.functions.library import functions_by_name
 from gpudb.sql.parse.parser import kind, parse
 from gpudb.sql.parse.statement_functions import find_function_call
-from gpudb.sql.parse.walk import walk_messages
 
 _REMEMBERED, _LONGEST = 256, 10_000
 _QUERY = re.compile(

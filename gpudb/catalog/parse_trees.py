@@ -1,4 +1,4 @@
-"""All messages of a parsed statement."""
+"""All messages of a tree of PostgreSQL's parser."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from google.protobuf.message import Message
 
 
 def walk_messages(node: Message) -> Iterator[Any]:
-    """Yields a message of PostgreSQL's parse tree and all messages below it, parents first."""
+    """Yields a message of a parse tree and all messages below it: parents first, siblings in the order of fields."""
     waiting = [node]
     while waiting:
         each = waiting.pop()
         yield each
+        below: list[Message] = []
         for field, value in each.ListFields():
             if field.message_type is not None:
-                waiting += value if field.is_repeated else (value,)
+                below += value if field.is_repeated else (value,)
+        waiting += reversed(below)

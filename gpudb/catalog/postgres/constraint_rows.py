@@ -8,6 +8,7 @@ import postgast
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.partition_trees import find_inherited_key, list_children
+from gpudb.catalog.pinned_routines import show_expression_names
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, get_type_facts
 from gpudb.catalog.postgres.deparse import quote_name
@@ -170,7 +171,8 @@ def _add_check(rows: SystemRows, catalog: Catalog, table: Table, check: Check, n
     inherited = isinstance(parent, Table) and any(each.name == check.name for each in parent.checks)
     rows.add(
         "pg_constraint", oid=check.oid, conname=check.name, connamespace=namespace, contype="c", conrelid=table.oid,
-        conindid=0, conkey=numbers or None, convalidated=check.validated, connoinherit=False, conbin=check.expression,
+        conindid=0, conkey=numbers or None, convalidated=check.validated, connoinherit=False,
+        conbin=show_expression_names(check.expression),
         conislocal=not inherited, coninhcount=int(inherited),
     )  # fmt: skip
     valid = "" if check.validated else " NOT VALID"

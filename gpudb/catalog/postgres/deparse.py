@@ -9,6 +9,7 @@ import postgast
 from postgast import pg_query_pb2 as pg
 
 from gpudb import pgdata
+from gpudb.catalog.pinned_routines import show_expression_names
 from gpudb.errors import GpudbError
 from gpudb.types import BIT, SqlType, type_exists
 from gpudb.values.bit_strings import parse_bits
@@ -55,7 +56,7 @@ def deparse_default(text: str, item: SqlType) -> str:
     except postgast.PgQueryError:
         return text
     node = tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val
-    return _deparse_node(node, item) or text
+    return _deparse_node(node, item) or show_expression_names(text)
 
 
 def show_type(node: pg.TypeName) -> str | None:

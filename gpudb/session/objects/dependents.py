@@ -104,8 +104,8 @@ def _columns_read(context: Context, view: Relation, table: Table) -> set[int]:
     query = get_stored_query(view)
     assert query is not None
     binder = context.binder()
-    binder.text = query
-    nodes = list(walk(bind_query(binder, parse(query)[0].node, None)))
+    with binder.bind_stored(query, view.schema):
+        nodes = list(walk(bind_query(binder, parse(query)[0].node, None)))
     scans = {node.rel for node in nodes if isinstance(node, Scan) and node.table.oid == table.oid}
     return {node.index for node in nodes if isinstance(node, Column) and node.rel in scans}
 

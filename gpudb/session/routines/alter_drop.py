@@ -9,6 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.model_functions import drop_function, has_namesake, list_with_model
+from gpudb.catalog.pinned_routines import calls_routine
 from gpudb.catalog.relations import Relation, View, get_stored_query
 from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.row_types import refresh_row_types
@@ -26,6 +27,7 @@ from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import parameter_type
 from gpudb.session.routines.expression_users import find_expression_users, remove_expressions
 from gpudb.session.routines.options import read_options
+from gpudb.sql.bind.dml.checks import parse_expression
 from gpudb.sql.parse.parser import inner, parse, strings
 
 KINDS = {"FUNCTION": "fa", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
@@ -125,8 +127,7 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
     users = [
         relation
         for relation in catalog.relations.values()
-        if (query := get_stored_query(relation)) is not None
-        and (routine.schema, routine.name) in _called_functions(query)
+        if (query := get_stored_query(relation)) is not None and calls_routine(parse(query)[0].node, routine)
     ]
     what = f"function {routine.identity}" if routine.model is None else f"model {routine.model.name}"
     aggregates = find_aggregates(catalog, routine)
@@ -165,8 +166,7 @@ def find_trigger_users(catalog: Catalog, routine: Routine) -> list[tuple[Table |
 def _is_called(routine: Routine, trigger: Trigger) -> bool:
     if trigger.function == routine.oid:
         return True
-    called = _called_functions(f"SELECT {trigger.condition}") if trigger.condition is not None else set()
-    return (routine.schema, routine.name) in called
+    return trigger.condition is not None and calls_routine(parse_expression(trigger.condition), routine)
 
 
 def remove_triggers(context: Context, routine: Routine) -> None:
@@ -183,21 +183,6 @@ def find_aggregates(catalog: Catalog, routine: Routine) -> list[Routine]:
         for each in catalog.routines.values()
         if each.aggregate is not None and routine.oid in each.aggregate.functions
     ]
-
-
-def _called_functions(query: str) -> set[tuple[str, str]]:
-    """The functions that a query calls, by schema and name."""
-    found: set[tuple[str, str]] = set()
-    nodes: list[Any] = [parse(query)[0].node]
-    while nodes:
-        node = nodes.pop()
-        if node.DESCRIPTOR.name == "FuncCall" and len(node.funcname) > 1:
-            schema, name = strings(node.funcname)[-2:]
-            found.add((schema, name))
-        for field, value in node.ListFields():
-            if field.message_type is not None:
-                nodes += value if field.is_repeated else (value,)
-    return found
 
 
 def replace_routine(context: Context, old: Routine, new: Routine) -> None:

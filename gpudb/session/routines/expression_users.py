@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.pinned_routines import calls_routine
 from gpudb.catalog.policies import Policy
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Check, Column, Table
@@ -15,7 +15,6 @@ from gpudb.session.context import Context
 from gpudb.session.objects.dependents import Dependent, describe_relation
 from gpudb.session.objects.relations import put_relation
 from gpudb.sql.bind.dml.checks import parse_expression
-from gpudb.sql.parse.parser import strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def find_expression_users(catalog: Catalog, routine: Routine) -> list[Expression
         found += [
             ExpressionUser(table, part)
             for part, text in parts
-            if text is not None and routine.name in text and _calls(text, routine, alone=alone)
+            if text is not None and routine.name in text and calls_routine(parse_expression(text), routine, alone=alone)
         ]
     return found
 
@@ -73,19 +72,3 @@ def remove_expressions(context: Context, users: Sequence[ExpressionUser]) -> Non
             raise FeatureNotSupported(message, hint=f'Drop column "{user.part.name}" of table "{table.name}" first.')
         columns = tuple(replace(c, default=None) if c.name == user.part.name else c for c in table.columns)
         put_relation(context, replace(table, columns=columns))
-
-
-def _calls(text: str, routine: Routine, *, alone: bool) -> bool:
-    for names in _iter_calls(parse_expression(text)):
-        if names[-1] == routine.name and (names[-2] == routine.schema if len(names) > 1 else alone):
-            return True
-    return False
-
-
-def _iter_calls(node: Any) -> Iterator[tuple[str, ...]]:
-    if node.DESCRIPTOR.name == "FuncCall":
-        yield tuple(strings(node.funcname))
-    for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                yield from _iter_calls(each)

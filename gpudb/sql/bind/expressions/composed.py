@@ -70,12 +70,8 @@ def _has_clauses(call: Any) -> bool:
 
 def _record(binder: Binder, call: Any, template: str) -> None:
     """Records what a call of a query that is stored stands for; 0A000 if it stands for several expressions."""
-    if binder.expansions is None:
-        return
-    key, made = call.SerializeToString(deterministic=True), _fill(template, call)
-    if binder.expansions.calls.setdefault(key, made) != made:
-        message = f"{strings(call.funcname)[0]} of columns of several types is not supported in what is stored"
-        raise FeatureNotSupported(message)
+    if binder.expansions is not None:
+        binder.expansions.record(call, _fill(template, call), strings(call.funcname)[0])
 
 
 # ------------------------------------------------------------------------------------------ values
@@ -120,12 +116,8 @@ def _refuse_volatile(call: Any) -> FeatureNotSupported:
 def _bind_template(binder: Binder, scope: Scope, template: str, operands: Sequence[Expr]) -> tuple[Expr, Sequence[int]]:
     """Binds an expression; returns it, and the place of the operand of each use."""
     own = Arguments("", ("",) * len(operands), tuple(operands))
-    outer = binder.arguments, binder.expansions
-    binder.arguments, binder.expansions = own, None
-    try:
+    with binder.changed(arguments=own, expansions=None):
         return binder.bind_expression(scope, _parse_template(template)), own.uses
-    finally:
-        binder.arguments, binder.expansions = outer
 
 
 # ------------------------------------------------------------------------------------------ aggregates

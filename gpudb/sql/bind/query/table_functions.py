@@ -11,7 +11,7 @@ from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.routines import find_routines
+from gpudb.sql.bind.expressions.routines import has_routines
 from gpudb.sql.bind.query.sources import Source, build_source
 from gpudb.sql.bind.query.table_arguments import Arguments, bind_arguments
 from gpudb.sql.bind.query.table_inputs import Input, bind_text, name_columns
@@ -28,7 +28,7 @@ Shape = tuple[list[Input], list[OutputColumn]]
 
 def is_table_function(binder: Binder, names: Sequence[str]) -> bool:
     """Whether a function's name denotes one of these functions."""
-    return names[-1] in _SHAPES and tuple(names[:-1]) in _SYSTEM and not find_routines(binder, names)
+    return names[-1] in _SHAPES and tuple(names[:-1]) in _SYSTEM and not has_routines(binder, names)
 
 
 def bind_table_function(binder: Binder, scope: Scope, call: Any, columns: Sequence[Any], node: Any) -> Source | None:

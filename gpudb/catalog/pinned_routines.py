@@ -8,6 +8,7 @@ PostgreSQL has none for the call.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import postgast
@@ -47,23 +48,24 @@ def calls_routine(tree: Message, routine: Routine, *, alone: bool = False) -> bo
     return False
 
 
-def show_names(text: str) -> str:
-    """Returns a stored query as it is shown: without the OIDs of routines."""
-    if not mentions_pins(text):
+@lru_cache(4096)
+def show_names(text: str, *, short: bool = False) -> str:
+    """Returns stored statements as they are shown: without the OIDs of routines.
+
+    With `short` functions and types are named as the default search path finds them.
+    """
+    if not mentions_pins(text) and not (short and f"{_DEFAULT_SCHEMA}." in text):
         return text
     tree = postgast.parse(text)
     hide_pins(tree)
+    if short:
+        hide_default_schema(tree)
     return str(postgast.deparse(tree))
 
 
 def show_expression_names(text: str) -> str:
     """Returns a stored expression as it is shown, with functions and types as the default search path finds them."""
-    if not mentions_pins(text) and f"{_DEFAULT_SCHEMA}." not in text:
-        return text
-    tree = postgast.parse(f"SELECT {text}")
-    hide_pins(tree)
-    hide_default_schema(tree)
-    return str(postgast.deparse(tree)).removeprefix("SELECT ")
+    return show_names(f"SELECT {text}", short=True).removeprefix("SELECT ")
 
 
 def mentions_pins(text: str) -> bool:

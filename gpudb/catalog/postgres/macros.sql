@@ -297,7 +297,9 @@ CREATE MACRO sys_index_column(x, number, prettily) AS coalesce(
     (SELECT first(CASE WHEN prettily THEN de.pretty ELSE de.definition END) FROM index_expressions AS de WHERE de.oid = x AND de.place = number),
     (SELECT first(sys_quote(da.attname)) FROM pg_attribute AS da WHERE da.attrelid = x AND da.attnum = number),
     CASE WHEN x IN (SELECT dd.oid FROM index_definitions AS dd) THEN '' END);
-CREATE MACRO sys_view(x) AS coalesce((SELECT first(dr.ev_action) FROM pg_rewrite AS dr
+-- view_definitions has what differs where the path has schema public: functions and types of that are not qualified.
+CREATE MACRO sys_view(x) AS coalesce(CASE WHEN list_contains(getvariable('pg_path'), 2200)
+    THEN (SELECT first(dv.definition) FROM view_definitions AS dv WHERE dv.oid = x) END, (SELECT first(dr.ev_action) FROM pg_rewrite AS dr
         WHERE dr.ev_class = x AND dr.rulename = '_RETURN'),
     CASE WHEN x IN (SELECT dc.oid FROM relation_names AS dc) THEN 'Not a view' END);
 CREATE MACRO sys_function_result(x) AS

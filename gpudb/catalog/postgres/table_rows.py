@@ -78,6 +78,8 @@ def add_relation(
             "pg_rewrite", oid=oids.rule(relation.oid), rulename="_RETURN", ev_class=relation.oid, ev_type="1",
             ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=f" {show_names(query)};",
         )  # fmt: skip
+        if (short := show_names(query, short=True)) != query:
+            rows.add("view_definitions", oid=relation.oid, definition=f" {short};")
         rows.depend(oids.PG_REWRITE, oids.rule(relation.oid), 0, oids.PG_CLASS, relation.oid, 0, "i")
 
 

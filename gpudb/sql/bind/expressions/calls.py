@@ -67,7 +67,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         and not routines
         and not has_extension_object(binder.catalog, names[0], name)
     ):
-        raise _missing_function(binder, scope, names, node)
+        raise _missing_function(binder, scope, names[-2:], node)
     sets = scope.set_calls
     bound = _bind_arguments(binder, scope, node, routines)
     args, order, filter_expr = bound.args, bound.order, bound.filter

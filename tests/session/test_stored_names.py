@@ -1,0 +1,81 @@
+"""What the catalog stores means what it meant when it was written; texts of earlier versions mean PostgreSQL's functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpudb.catalog.relations import View
+from gpudb.session.session import Session
+from tests.support.sessions import fails, run, value
+
+_ATTACK = "CREATE OR REPLACE FUNCTION strpos(text, name) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 100'"
+
+
+def _store(session: Session, name: str, query: str) -> None:
+    """Gives a view the text that an earlier version stored."""
+    transaction = session.transactions.begin()
+    view = transaction.catalog.find(name, ("public",))
+    assert isinstance(view, View)
+    transaction.set_catalog(transaction.catalog.put(replace(view, query=query)))
+    session.transactions.end(commit=True)
+
+
+def test_texts_of_earlier_versions(session: Session) -> None:
+    run(session, "CREATE TABLE t (a text, b name, n int); INSERT INTO t VALUES ('xab', 'a', 1)")
+    run(session, _ATTACK)
+    run(session, "CREATE FUNCTION strpos(text, int) RETURNS int LANGUAGE sql AS 'SELECT 7'")
+    run(session, "CREATE FUNCTION twice(int) RETURNS int LANGUAGE sql AS 'SELECT $1 * 2'")
+    run(session, "CREATE VIEW v AS SELECT 0 AS own, 0 AS other, 0 AS mine, 0 AS qualified")
+    _store(
+        session, "v", "SELECT strpos(a, b) AS own, strpos(a, n) AS other, twice(n), public.strpos(a, b) FROM public.t"
+    )
+    assert run(session, "SELECT * FROM v") == [(2, 7, 2, 100)]
+
+
+def test_a_call_in_a_body(session: Session) -> None:
+    run(session, "CREATE TABLE log (what text)")
+    run(session, "CREATE PROCEDURE note(bigint) LANGUAGE sql AS $$ INSERT INTO log VALUES ('noted') $$")
+    run(session, "CREATE PROCEDURE act(a text, b name) LANGUAGE sql BEGIN ATOMIC CALL note(strpos(a, b)); END")
+    run(session, f"{_ATTACK}; CREATE PROCEDURE note(int) LANGUAGE sql AS $$ INSERT INTO log VALUES ('stolen') $$")
+    run(session, "CALL act('a', 'a')")
+    assert run(session, "SELECT what FROM log") == [("noted",)]
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "VIEW w AS SELECT (ROW(1, 'a')::rows).named.n",
+        "VIEW w AS SELECT told(COLUMNS(*)) FROM (VALUES (1, 'a'::text)) AS v(x, y)",
+    ],
+)
+def test_what_a_text_cannot_say_is_refused(session: Session, definition: str) -> None:
+    run(session, "CREATE TABLE IF NOT EXISTS rows (n int, a text)")
+    run(session, "CREATE OR REPLACE FUNCTION named(rows) RETURNS rows LANGUAGE sql AS 'SELECT $1'")
+    run(session, "CREATE OR REPLACE FUNCTION told(int) RETURNS int LANGUAGE sql AS 'SELECT 1'")
+    run(session, "CREATE OR REPLACE FUNCTION told(text) RETURNS int LANGUAGE sql AS 'SELECT 2'")
+    assert fails(session, f"CREATE {definition}").sqlstate == "0A000"
+
+
+def test_functions_over_queries(session: Session) -> None:
+    run(session, "CREATE VIEW centers AS SELECT * FROM gpu_kmeans_centers('VALUES (1.0::float8), (3.0)', 1)")
+    before = run(session, "SELECT * FROM centers")
+    run(session, "CREATE FUNCTION gpu_kmeans_centers(text, int) RETURNS SETOF int LANGUAGE sql AS 'SELECT 1'")
+    assert run(session, "SELECT * FROM centers") == before
+    run(session, "DROP FUNCTION gpu_kmeans_centers(text, int)")
+
+
+def test_an_oid_is_no_name_in_a_statement(session: Session) -> None:
+    run(session, "CREATE SCHEMA s; CREATE FUNCTION s.f() RETURNS int LANGUAGE sql AS 'SELECT 1'")
+    oid = value(session, "SELECT 's.f'::regproc::oid")
+    assert fails(session, f'SELECT "{oid}".other.f()').sqlstate == "3F000"
+
+
+def test_a_dropped_function_is_missed(session: Session) -> None:
+    run(session, "CREATE FUNCTION f(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 1'")
+    run(session, "CREATE FUNCTION g(int) RETURNS int LANGUAGE sql RETURN f($1)")
+    assert value(session, "SELECT g(1)") == 1
+    run(session, "DROP FUNCTION f(int); CREATE FUNCTION f(int) RETURNS int LANGUAGE sql AS 'SELECT 2'")
+    error = fails(session, "SELECT g(1)")
+    assert (error.sqlstate, error.message) == ("42883", "function public.f(integer) does not exist")

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from gpudb.sql.expansions import Expansions
-from gpudb.sql.parse.parser import inner, kind
+from gpudb.sql.parse.friendly.columns import COLUMNS
+from gpudb.sql.parse.parser import inner, kind, strings
 from gpudb.sql.rewrite.rule import NameSource
 
 _CALLS = frozenset({"func_call", "column_ref", "a_indirection"})
@@ -34,7 +35,7 @@ def _expand(node: Any, expansions: Expansions) -> bool:
     name = node.SerializeToString(deterministic=True) if node.DESCRIPTOR.name == "ResTarget" else b""
     found = False
     if node.DESCRIPTOR.name == "Node" and kind(node) in _CALLS:
-        made = expansions.calls.get(inner(node).SerializeToString(deterministic=True))
+        made = expansions.calls.get(_restore_name(inner(node)).SerializeToString(deterministic=True))
         if made is not None:
             node.CopyFrom(made)
             found = True
@@ -49,3 +50,13 @@ def _expand(node: Any, expansions: Expansions) -> bool:
     if found and name in expansions.names:
         node.name = expansions.names[name]
     return found
+
+
+def _restore_name(message: Any) -> Any:
+    """Returns the message that was bound: that of a function of the database which is named columns."""
+    if message.DESCRIPTOR.name != "FuncCall" or strings(message.funcname) != (COLUMNS,):
+        return message
+    own = type(message)()
+    own.CopyFrom(message)
+    own.funcname[0].string.sval = "columns"
+    return own

@@ -18,7 +18,7 @@ from gpudb.sql.bind.expressions.calls import bind_type_call
 from gpudb.sql.bind.expressions.routines import find_routines
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.rows import is_row
-from gpudb.sql.bound import Aggregate, Call, Column, Constant, Expr, Let, Window
+from gpudb.sql.bound import Aggregate, Column, Constant, Expr, Let, Window
 from gpudb.sql.parse.parser import children, inner, kind, present, strings
 from gpudb.sql.parse.templates import fill_template
 from gpudb.sql.parse.values import read_constant, strip_casts
@@ -92,20 +92,13 @@ def _bind_value(
     repeated = [place for place in volatile if uses.count(place) > 1]
     if not repeated:
         return result
-    if binder.expansions is not None or _advances_by_row(operands):
+    if binder.expansions is not None:
         raise _refuse_volatile(call)
     rel, once = -binder.new_rel(), list(operands)
     for index, place in enumerate(repeated):
         once[place] = Column(rel, index, operands[place].type)
     body, _ = _bind_template(binder, scope, template, once)
     return Let(rel, tuple(operands[place] for place in repeated), body, body.type)
-
-
-def _advances_by_row(operands: Sequence[Expr]) -> bool:
-    """Whether operands call nextval or its like and read columns: of those rows engines compute no value once."""
-    nodes = [each for operand in operands for each in walk(operand)]
-    calls = any(isinstance(each, Call) and each.function.name.endswith("val") for each in nodes)
-    return calls and any(isinstance(each, Column) for each in nodes)
 
 
 def _refuse_volatile(call: Any) -> FeatureNotSupported:

@@ -32,6 +32,9 @@ def test_texts_of_earlier_versions(session: Session) -> None:
         session, "v", "SELECT strpos(a, b) AS own, strpos(a, n) AS other, twice(n), public.strpos(a, b) FROM public.t"
     )
     assert run(session, "SELECT * FROM v") == [(2, 7, 2, 100)]
+    assert fails(session, "ALTER FUNCTION strpos(text, name) RENAME TO found").sqlstate == "0A000"
+    run(session, "DROP FUNCTION strpos(text, int); ALTER FUNCTION twice(int) RENAME TO doubled")
+    assert fails(session, "SELECT * FROM v").sqlstate == "42883"
 
 
 def test_a_call_in_a_body(session: Session) -> None:

@@ -11,6 +11,7 @@ from gpudb.catalog.policies import Policy
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.tables import Check, Column, Table
 from gpudb.errors import FeatureNotSupported
+from gpudb.functions.library import functions_by_name
 from gpudb.session.context import Context
 from gpudb.session.objects.dependents import Dependent, describe_relation
 from gpudb.session.objects.relations import put_relation
@@ -38,9 +39,10 @@ class ExpressionUser:
 def find_expression_users(catalog: Catalog, routine: Routine) -> list[ExpressionUser]:
     """The users of a function, in order of their tables' creation.
 
-    A name without a schema means the function if it is the only one of that name.
+    A name without a schema means the function if it is the only one of that name, and PostgreSQL has none of it.
     """
     alone = sum(each.name == routine.name for each in catalog.routines.values()) == 1
+    alone = alone and routine.name not in functions_by_name()
     found = []
     for table in sorted(catalog.tables(), key=lambda each: each.oid):
         parts: list[tuple[Column | Check | Policy, str | None]] = [

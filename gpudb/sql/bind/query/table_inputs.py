@@ -119,6 +119,6 @@ def _parse_query(function: str, text: str) -> Any:
     return node
 
 
-def name_columns(names: Sequence[str], item: SqlType) -> list[OutputColumn]:
+def make_columns(names: Sequence[str], item: SqlType) -> list[OutputColumn]:
     """Returns columns of one type."""
     return [OutputColumn(name, item) for name in names]

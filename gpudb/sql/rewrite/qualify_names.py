@@ -15,8 +15,6 @@ from gpudb.sql.rewrite.rule import NameSource
 from gpudb.types import type_exists
 from gpudb.types.facts import TYPE_ALIASES
 
-_HAS_WITH = frozenset({"SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"})
-
 
 def qualify_names(node: Any, names: NameSource) -> Any:
     """Returns a copy of a query with every relation and type of the catalog qualified."""
@@ -38,7 +36,8 @@ def _qualify(node: Any, catalog: Catalog, search_path: tuple[str, ...], hidden: 
             if found is not None:
                 node.schemaname = found.schema
         return
-    if name in _HAS_WITH and node.HasField("with_clause"):
+    takes_with = "with_clause" in node.DESCRIPTOR.fields_by_name
+    if takes_with and node.HasField("with_clause"):
         names = {each.common_table_expr.ctename for each in node.with_clause.ctes}
         seen = hidden | names if node.with_clause.recursive else hidden
         for each in node.with_clause.ctes:
@@ -49,7 +48,7 @@ def _qualify(node: Any, catalog: Catalog, search_path: tuple[str, ...], hidden: 
     for field, value in node.ListFields():
         if field.message_type is not None and field.name != "with_clause":
             # A WITH query is no target of a change
-            unseen = frozenset[str]() if name in _HAS_WITH and field.name == "relation" else hidden
+            unseen = frozenset[str]() if takes_with and field.name == "relation" else hidden
             for each in value if field.is_repeated else (value,):
                 _qualify(each, catalog, search_path, unseen)
 

@@ -74,12 +74,3 @@ def test_an_oid_is_no_name_in_a_statement(session: Session) -> None:
     run(session, "CREATE SCHEMA s; CREATE FUNCTION s.f() RETURNS int LANGUAGE sql AS 'SELECT 1'")
     oid = value(session, "SELECT 's.f'::regproc::oid")
     assert fails(session, f'SELECT "{oid}".other.f()').sqlstate == "3F000"
-
-
-def test_a_dropped_function_is_missed(session: Session) -> None:
-    run(session, "CREATE FUNCTION f(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 1'")
-    run(session, "CREATE FUNCTION g(int) RETURNS int LANGUAGE sql RETURN f($1)")
-    assert value(session, "SELECT g(1)") == 1
-    run(session, "DROP FUNCTION f(int); CREATE FUNCTION f(int) RETURNS int LANGUAGE sql AS 'SELECT 2'")
-    error = fails(session, "SELECT g(1)")
-    assert (error.sqlstate, error.message) == ("42883", "function public.f(integer) does not exist")

@@ -130,8 +130,8 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
         if (query := get_stored_query(relation)) is not None and calls_routine(parse(query)[0].node, routine)
     ]
     what = f"function {routine.identity}" if routine.model is None else f"model {routine.model.name}"
-    aggregates = find_aggregates(catalog, routine)
-    found = [Dependent(f"function {each.identity}", what) for each in aggregates]
+    callers = [*find_aggregates(catalog, routine), *_find_callers(catalog, routine)]
+    found = [Dependent(f"{'procedure' if each.kind == 'p' else 'function'} {each.identity}", what) for each in callers]
     expressions = find_expression_users(catalog, routine)
     found += [each.describe(context, what) for each in expressions]
     triggers = find_trigger_users(catalog, routine)
@@ -143,13 +143,15 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
     refuse_or_report(context, what, found, cascade=cascade)
     remove_expressions(context, expressions)
     remove_triggers(context, routine)
-    for aggregate in aggregates:
-        drop_routine(context, aggregate, cascade=True)
+    # Before those that call it, of which it may call some
+    context.transaction.set_catalog(drop_function(context.transaction.catalog, routine))
+    for each in callers:
+        if context.transaction.catalog.find_routine_by_oid(each.oid) is not None:
+            drop_routine(context, each, cascade=True)
     if users:
         drop_with_dependents(
             context, [each for each in users if context.transaction.catalog.find_relation_by_oid(each.oid)], True
         )
-    context.transaction.set_catalog(drop_function(context.transaction.catalog, routine))
 
 
 def find_trigger_users(catalog: Catalog, routine: Routine) -> list[tuple[Table | View, Trigger]]:
@@ -160,6 +162,22 @@ def find_trigger_users(catalog: Catalog, routine: Routine) -> list[tuple[Table |
         if isinstance(relation, Table | View)
         for each in relation.triggers
         if _is_called(routine, each)
+    ]
+
+
+def _find_callers(catalog: Catalog, routine: Routine) -> list[Routine]:
+    """The routines whose bodies in the standard's form, or whose parameters' defaults, call another one."""
+    return [
+        each
+        for each in sorted(catalog.routines.values(), key=lambda each: each.oid)
+        if each.oid != routine.oid
+        and (
+            (each.standard and any(calls_routine(part.node, routine) for part in parse(each.body)))
+            or any(
+                argument.default is not None and calls_routine(parse_expression(argument.default), routine)
+                for argument in each.arguments
+            )
+        )
     ]
 
 

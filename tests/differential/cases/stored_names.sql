@@ -108,6 +108,29 @@ SELECT * FROM sn_checked ORDER BY id, name;
 SELECT sn_atomic('b'), sn_return('b');
 -- error 2BP01
 DROP FUNCTION sn_level(numeric);
+-- What depends on a function: each is refused, and dropped with CASCADE
+CREATE FUNCTION sn_used(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT $1';
+CREATE FUNCTION sn_user(int) RETURNS int LANGUAGE sql RETURN sn_used($1);
+-- messages
+-- error 2BP01
+DROP FUNCTION sn_used(int);
+-- cases
+DROP FUNCTION sn_user(int);
+CREATE FUNCTION sn_user(n int DEFAULT sn_used(4)) RETURNS int LANGUAGE sql AS 'SELECT n';
+-- messages
+-- error 2BP01
+DROP FUNCTION sn_used(int);
+-- cases
+CREATE TABLE sn_indexed (a int);
+CREATE UNIQUE INDEX sn_index ON sn_indexed (sn_used(a));
+CREATE INDEX sn_part ON sn_indexed (a) WHERE sn_used(a) > 0;
+-- error 2BP01
+DROP FUNCTION sn_used(int);
+DROP FUNCTION sn_used(int) CASCADE;
+-- error 42883
+SELECT sn_user();
+SELECT count(*) FROM pg_indexes WHERE tablename = 'sn_indexed';
+DROP TABLE sn_indexed;
 DROP FUNCTION sn_rank(int);
 SELECT sn_atomic('b');
 DROP PROCEDURE sn_run(name);

@@ -102,8 +102,9 @@ class DrawnRows:
         check_always_evaluated(node)
         split = partial(self._split, always=always)
         if is_session_call(node):
+            # Calls are for all rows
             args = tuple(
-                replace_nodes(engine_argument(arg), split) if constant_argument(arg) is None else arg
+                replace_nodes(engine_argument(arg), self._split) if constant_argument(arg) is None else arg
                 for arg in node.args
             )
             self._calls.append((node, args))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from gpudb.api.boundary import public
-from gpudb.api.names import quote_identifier
 from gpudb.engine.sharing import SharePlace
 from gpudb.values.number_columns import holds_numbers
 
@@ -199,16 +198,16 @@ class ArrayMethods(ABC):
         load("xgboost")
         roles = Roles(label, weight, qid, tuple(categories))
         numbers = self._select_numbers()
-        features = roles.get_features(numbers.columns)  # a missing column is told before the query runs
+        roles.get_features(numbers.columns)  # a missing column is told before the query runs
         options = {"max_bin": max_bin, "ref": reference}
+        floats = numbers.select(*roles.list_floats(dict(zip(numbers.columns, numbers.types, strict=True))))
         if external_memory:
-            return build_external(numbers._stream_tables(), roles, Path(cache_dir) if cache_dir else None, **options)
+            return build_external(floats._stream_tables(), roles, Path(cache_dir) if cache_dir else None, **options)
         if device is not None:
-            floats = numbers.select(*(f"{quote_identifier(name)}::real" for name in features), *roles.list_others())
             columns = floats._read_gpu_columns("xgboost", device)
             if columns is not None:
                 return build_on_gpu(columns, roles, **options)
-        return build_in_memory(numbers.arrow(), roles, **options)
+        return build_in_memory(floats.arrow(), roles, **options)
 
     def _read_columns_for(self, library: str, device: object = None) -> Columns | GpuColumns:
         """Runs the query; returns its columns as numbers, in the memory of the GPU where a library wants them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,14 @@ from gpudb.errors import SqlError
 if TYPE_CHECKING:
     import xgboost
 
+    from gpudb.types import SqlType
+
 _BATCH_ROWS, _GPU_BATCH_ROWS = 1 << 20, 1 << 24
 """Rows that are a block at a time, on the CPU and on a GPU."""
+
+
+_TO_REAL = {**dict.fromkeys("int2 int4 int8 float4 float8 numeric".split(), "::real"), "bool": "::int::real"}
+"""Casts to real by type; dates and times remain their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +41,10 @@ class Roles:
     qid: str | None = None
     categories: Sequence[str] = ()
 
-    def list_others(self) -> list[str]:
-        """Returns the columns that are no features, as expressions of the types that XGBoost reads."""
-        floats = [f"{quote_identifier(name)}::real" for name in (self.label, self.weight) if name is not None]
+    def list_floats(self, types: Mapping[str, SqlType]) -> list[str]:
+        """Returns columns of types as expressions of what XGBoost holds: 32-bit floats, in which NULL becomes NaN."""
+        wanted = [name for name in types if name != self.qid]
+        floats = [f"{quote_identifier(name)}{_TO_REAL.get(types[name].name, '')}" for name in wanted]
         return floats if self.qid is None else [*floats, quote_identifier(self.qid)]
 
     def get_features(self, names: Sequence[str]) -> list[str]:

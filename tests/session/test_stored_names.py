@@ -74,3 +74,29 @@ def test_an_oid_is_no_name_in_a_statement(session: Session) -> None:
     run(session, "CREATE SCHEMA s; CREATE FUNCTION s.f() RETURNS int LANGUAGE sql AS 'SELECT 1'")
     oid = value(session, "SELECT 's.f'::regproc::oid")
     assert fails(session, f'SELECT "{oid}".other.f()').sqlstate == "3F000"
+
+
+_SHOWN = (
+    "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'public.shown'::regclass",
+    "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'public.shown'::regclass",
+    "SELECT pg_get_constraintdef(oid, true) FROM pg_constraint WHERE conrelid = 'public.shown'::regclass",
+    "SELECT qual FROM pg_policies WHERE tablename = 'shown'",
+    "SELECT pg_get_viewdef('public.shower'::regclass)",
+)
+
+
+def test_names_are_shown_by_the_search_path(session: Session) -> None:
+    """As in PostgreSQL: a dump, which sets an empty path, names schemas."""
+    run(session, "CREATE TYPE hue AS ENUM ('red'); CREATE FUNCTION dye(int) RETURNS int LANGUAGE sql AS 'SELECT 1'")
+    run(session, "CREATE TABLE shown (h hue DEFAULT 'red'::hue, n int, CHECK (dye(n) = 1))")
+    run(session, "CREATE POLICY p ON shown USING (dye(n) = 1)")
+    run(session, "CREATE VIEW shower AS SELECT dye(1) AS d")
+    assert [value(session, each) for each in _SHOWN] == [
+        "'red'::hue", "CHECK ((dye(n) = 1))", "CHECK (dye(n) = 1)", "(dye(n) = 1)", " SELECT dye(1) AS d;",
+    ]  # fmt: skip
+    run(session, "SET search_path = ''")
+    assert [value(session, each) for each in _SHOWN] == [
+        "'red'::public.hue", "CHECK ((public.dye(n) = 1))", "CHECK (public.dye(n) = 1)", "(public.dye(n) = 1)",
+        " SELECT public.dye(1) AS d;",
+    ]  # fmt: skip
+    run(session, "RESET search_path")

@@ -76,10 +76,8 @@ def add_relation(
     if query is not None:
         rows.add(
             "pg_rewrite", oid=oids.rule(relation.oid), rulename="_RETURN", ev_class=relation.oid, ev_type="1",
-            ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=f" {show_names(query)};",
+            ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=f" {show_names(query, by_path=True)};",
         )  # fmt: skip
-        if (short := show_names(query, short=True)) != query:
-            rows.add("view_definitions", oid=relation.oid, definition=f" {short};")
         rows.depend(oids.PG_REWRITE, oids.rule(relation.oid), 0, oids.PG_CLASS, relation.oid, 0, "i")
 
 

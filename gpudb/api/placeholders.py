@@ -8,15 +8,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gpudb.api.parameters import format_parameter, get_parameter_type
+from gpudb.catalog.parse_trees import walk_messages
 from gpudb.errors import GpudbError
-from gpudb.sql.parse.parser import parse
-from gpudb.sql.parse.walk import walk_messages
+from gpudb.sql.parse.parser import RawStatement, parse
 
 _PLACEHOLDER = re.compile(rb"\$(\d+)")
 _REMEMBERED = 256
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """A placeholder of a number, at characters of the query."""
 
     start: int
@@ -26,27 +26,27 @@ class _Place(NamedTuple):
 
 def shift_parameters(query: str, by: int) -> str:
     """Returns a query whose placeholders have numbers that are greater by `by`."""
-    return _replace(query, lambda number: f"${number + by}") if by else query
+    return _replace(query, _find_places(query), lambda number: f"${number + by}") if by else query
 
 
-def insert_parameters(query: str, values: Sequence[object]) -> str | None:
-    """Returns a query with literals in the places of its parameters, of the types that they are sent as.
+def insert_parameters(query: str, places: Sequence[Place], values: Sequence[object]) -> str | None:
+    """Returns a query with literals in the places of its parameters (`list_places`), of the types that are sent.
 
     None if a literal would mean something else than a parameter, or if their numbers differ.
     """
     if not values:
         return query
-    if {place.number for place in _find_places(query)} != set(range(1, len(values) + 1)):
+    if {place.number for place in places} != set(range(1, len(values) + 1)):
         return None
     if not all(map(_is_plain, values)):
         return None
-    return _replace(query, lambda number: _format_literal(values[number - 1]))
+    return _replace(query, places, lambda number: _format_literal(values[number - 1]))
 
 
-def restore_position(query: str, values: Sequence[object], position: int) -> int:
+def restore_position(places: Sequence[Place], values: Sequence[object], position: int) -> int:
     """Returns the position (from 1) in a query for one in what `insert_parameters` makes of it."""
     moved = 0
-    for place in _find_places(query) if values else ():
+    for place in places if values else ():
         start, length = place.start + moved, len(_format_literal(values[place.number - 1]))
         if position <= start:
             break
@@ -57,7 +57,7 @@ def restore_position(query: str, values: Sequence[object], position: int) -> int
 
 
 @lru_cache(_REMEMBERED)
-def _find_places(query: str) -> tuple[_Place, ...]:
+def _find_places(query: str) -> tuple[Place, ...]:
     """Returns the placeholders in order, as PostgreSQL's grammar finds them; none in a text that it rejects."""
     if "$" not in query:
         return ()
@@ -65,21 +65,29 @@ def _find_places(query: str) -> tuple[_Place, ...]:
         statements = parse(query)
     except GpudbError:
         return ()  # running it raises the error
-    text = query.encode()
+    return tuple(
+        Place(place.start + each.start, place.end + each.start, place.number)
+        for each in statements
+        for place in list_places(each)
+    )
+
+
+def list_places(statement: RawStatement) -> tuple[Place, ...]:
+    """Returns the placeholders of a parsed statement in order, at characters of its text."""
+    text = statement.text.encode()
     found = set()
-    for statement in statements:
-        for message in walk_messages(statement.node):
-            if message.DESCRIPTOR.name == "ParamRef" and message.number:
-                match = _PLACEHOLDER.match(text, message.location)
-                if match is not None and int(match[1]) == message.number:
-                    start = len(text[: match.start()].decode())
-                    found.add(_Place(start, start + len(match[0]), message.number))
+    for message in walk_messages(statement.node):
+        if message.DESCRIPTOR.name == "ParamRef" and message.number:
+            match = _PLACEHOLDER.match(text, message.location)
+            if match is not None and int(match[1]) == message.number:
+                start = len(text[: match.start()].decode())
+                found.add(Place(start, start + len(match[0]), message.number))
     return tuple(sorted(found))
 
 
-def _replace(query: str, make: Callable[[int], str]) -> str:
+def _replace(query: str, places: Sequence[Place], make: Callable[[int], str]) -> str:
     made, done = "", 0
-    for place in _find_places(query):
+    for place in places:
         made += query[done : place.start] + make(place.number)
         done = place.end
     return made + query[done:]

@@ -17,7 +17,7 @@ from gpudb.api.arrow_stream import decode_stream
 from gpudb.api.backend import T, make_copy_error
 from gpudb.api.names import format_column_definitions, quote_identifier
 from gpudb.api.placeholders import insert_parameters, restore_position
-from gpudb.api.statement_facts import find_query
+from gpudb.api.statement_facts import Query, find_query
 from gpudb.api.text_columns import parse_column
 from gpudb.api.wire_types import get_wire_type
 from gpudb.engine.sharing import SharePlace
@@ -142,7 +142,7 @@ class RemoteBackend:
                 return self.run(f"{_BEFORE}{query.text}\n) AS first_rows LIMIT {rows}", parameters)
         if query is not None and query.is_bulk and self._sends_arrow:
             with _shift_positions(query.start):
-                sent = self._copy_out(query.text, parameters, "arrow")
+                sent = self._copy_out(query, parameters, "arrow")
             if sent is not None:
                 columns, batches = decode_stream(sent)
                 return Result("SELECT", columns, iter(batches))
@@ -163,9 +163,9 @@ class RemoteBackend:
             self._is_gpudb = "(gpudb)" in version
         return bool(self._is_gpudb)
 
-    def _copy_out(self, sql: str, parameters: Sequence[object], form: str) -> bytes | None:
+    def _copy_out(self, query: Query, parameters: Sequence[object], form: str) -> bytes | None:
         """Returns what COPY makes of a query in a format; None if the parameters cannot be literals."""
-        text = insert_parameters(sql, parameters)
+        text = insert_parameters(query.text, query.places, parameters)
         if text is None:
             return None
         statement = f"{_COPY_BEFORE}{text}\n) TO STDOUT (FORMAT {form})"
@@ -178,7 +178,7 @@ class RemoteBackend:
                 return b"".join(copy)
         except GpudbError as error:
             if error.position:
-                error.position = restore_position(sql, parameters, error.position)
+                error.position = restore_position(query.places, parameters, error.position)
             raise
 
     def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T], place: SharePlace) -> T | None:
@@ -188,7 +188,7 @@ class RemoteBackend:
         try:
             # A savepoint within a transaction: the server may decline.
             with self._translate_errors(), self._connection.transaction():
-                sent = self._copy_out(query.text, parameters, place)
+                sent = self._copy_out(query, parameters, place)
                 return None if sent is None else read(sent.decode())
         except FeatureNotSupported as error:
             self._has_no_workers = "there are none" in error.message

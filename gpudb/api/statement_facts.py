@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from gpudb.api.placeholders import Place, list_places
+from gpudb.catalog.parse_trees import walk_messages
 from gpudb.errors import GpudbError
 from gpudb.functions.library import functions_by_name
 from gpudb.sql.parse.parser import kind, parse
 from gpudb.sql.parse.statement_functions import find_function_call
-from gpudb.sql.parse.walk import walk_messages
 
 _REMEMBERED, _LONGEST = 256, 10_000
 _QUERY = re.compile(
@@ -34,6 +35,8 @@ class Query:
     is_repeatable: bool
     """Whether it can be read in part, and again, without effects: it is `is_bulk` and calls PostgreSQL's functions
     alone, none of them volatile, and a TABLESAMPLE is REPEATABLE."""
+    places: tuple[Place, ...]
+    """Its placeholders, at characters of `text`."""
 
 
 def find_query(sql: str) -> Query | None:
@@ -75,7 +78,7 @@ def _read(sql: str) -> Query | None:
             case "RangeTableSample" if not each.HasField("repeatable"):
                 is_sampled = True
     is_repeatable = is_bulk and not is_sampled and all(map(_is_stable, functions))
-    return Query(statements[0].text, statements[0].start, is_bulk, is_repeatable)
+    return Query(statements[0].text, statements[0].start, is_bulk, is_repeatable, list_places(statements[0]))
 
 
 def _is_stable(name: str) -> bool:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from gpudb.duckdb.literals import quote_identifier
 
 
-def name_columns(names: Sequence[str]) -> tuple[str, ...]:
+def quote_columns(names: Sequence[str]) -> tuple[str, ...]:
     """Returns a relation's columns as quoted identifiers that are unique whatever their case."""
     return tuple(map(quote_identifier, make_unique(names)))
 

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, combinations, combinations_with_replacement
 
+from gpudb.catalog.parse_trees import walk_messages
 from gpudb.errors import SqlError
 from gpudb.ml.flow import Step
 from gpudb.ml.scaling import as_number
 from gpudb.ml.selectors import named, numeric
 from gpudb.ml.transformer import Chosen, Transformer
 from gpudb.sql.parse.parser import parse
-from gpudb.sql.parse.walk import walk_messages
 
 
 class PolynomialFeatures(Transformer):

@@ -213,6 +213,7 @@ class Context:
         It accepts the parameters that have values; any parameter while `describing` a statement.
         """
         session, transaction = self.session, self.transaction
+        is_stored = self.arguments is not None and self.arguments.stored
         return StatementBinder(
             transaction.catalog,
             self.statement.text,
@@ -220,6 +221,7 @@ class Context:
             session.settings["timezone"],
             session.frame_columns,
             session.database.cpu.system_columns,
+            stored_within=session.search_path() if is_stored else None,
             arguments=self.arguments,
             max_parameters=MAX_PARAMETERS if describing else len(self.parameters),
             fresh_labels=_uncommitted_labels(transaction.base, transaction.catalog),

@@ -11,6 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gpudb.errors import FeatureNotSupported
+
 Names = tuple[tuple[str, ...], ...]
 
 
@@ -21,7 +23,8 @@ class Expansions:
     - `stars`: the names of the columns of each `*`, and of COLUMNS, by its location.
     - `positions`: the output columns, from 1, of each ALL of GROUP BY and ORDER BY, by its location.
     - `queries`: the parse tree of the query that each table expression stands for, by the bytes of its call.
-    - `calls`: the parse tree of the expression that each call of a composed function stands for, by the call's bytes.
+    - `calls`: the parse tree of the expression that each call of a composed function stands for, by the call's bytes;
+      of a call of the database's own routine, the call by its OID.
     - `names`: the name of each item of a select list that has none of its own, by the item's bytes.
     """
 
@@ -30,6 +33,12 @@ class Expansions:
     queries: dict[bytes, Any] = field(default_factory=dict)
     calls: dict[bytes, Any] = field(default_factory=dict)
     names: dict[bytes, str] = field(default_factory=dict)
+
+    def record(self, written: Any, made: Any, name: str) -> None:
+        """Records what a call, a message, of a function stands for; 0A000 if it stands for several expressions."""
+        if self.calls.setdefault(written.SerializeToString(deterministic=True), made) != made:
+            message = f"{name} of columns of several types is not supported in what is stored"
+            raise FeatureNotSupported(message)
 
 
 def name_repeated(name: str, alias: str, pattern: str | None) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import pickle
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -37,6 +38,9 @@ _MEMORY_BYTES = min(4 << 30, _TOTAL_MEMORY)
 """The memory limit of each process, many times what the largest block and its columns take."""
 _SHARED_BYTES = _TOTAL_MEMORY // 4
 """The most memory that the processes share."""
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 10.0, 600.0
+"""Seconds after which a process is started again where none could be; each time in a row twice as many."""
+_read_clock = time.monotonic
 PENDING_BYTES = _SHARED_BYTES // 2
 """Bytes of rows in calls that write files, of all appends, above which an append waits for its oldest call."""
 
@@ -48,7 +52,7 @@ def get_pool(count: int, *, for_files: bool = False) -> ProcessPool:
 
 
 class RowProcesses:
-    """`count` processes of all loads of this server, which start as they are needed; 0: it does everything itself.
+    """Processes of all loads of this server, which start as they are needed; without any it does everything itself.
 
     They read what comes after the first `after` bytes of a load, so that small ones do not wait for their start; once
     they have started, blocks of smaller loads too.
@@ -62,9 +66,14 @@ class RowProcesses:
         if count is None:
             count = min(PROCESSORS, MOST_BY_DEFAULT, _TOTAL_MEMORY // _LEAST_MEMORY)
             count = count if count > 1 else 0
-        self.count, self._after = count, after
-        self._pool_size = count
+        self._after, self._pool_size = after, count
         self._lock = threading.Lock()
+        self._pause_s, self._paused_until = 0.0, 0.0
+
+    @property
+    def count(self) -> int:
+        """How many processes there may be now: none for a while after one could not be started."""
+        return 0 if self._pause_s and _read_clock() < self._paused_until else self._pool_size
 
     def are_wanted(self, size: int, seen: int) -> bool:
         """Whether they read a block of `size` bytes, with which `seen` bytes of its load have come."""
@@ -75,31 +84,52 @@ class RowProcesses:
     def call(self, name: str, arguments: Sequence[Any], wanted: Callable[[], None]) -> Any:
         """Calls a function of `load.served`; what `wanted` raises ends the process. See `ProcessPool.call`.
 
-        After ProcessUnavailable, for which the caller does it itself, none is wanted any more.
+        After ProcessUnavailable, for which the caller does it itself, none is wanted for a while.
         """
-        try:
-            return get_pool(self._pool_size).call(name, arguments, wanted)
-        except ProcessUnavailable as error:
-            self._give_up(error)
-            raise
+        return self._call(get_pool(self._pool_size), name, arguments, wanted)
 
     def read_file(self, file: Any, take: Callable[[tuple[int, memoryview]], None], wanted: Callable[[], None]) -> None:
         """Reads a file as `load.files.read_csv` does; `take` gets the position in the file, and what was read.
 
         ProcessUnavailable is raised before `take` got anything; see `call`.
         """
-        try:
-            get_pool(self._pool_size, for_files=True).call("read_file", (file,), wanted, take)
-        except ProcessUnavailable as error:
-            self._give_up(error)
-            raise
+        self._call(get_pool(self._pool_size, for_files=True), "read_file", (file,), wanted, take)
 
-    def _give_up(self, error: ProcessUnavailable) -> None:
-        """Leaves all further work to the server, and logs so once."""
+    def _call(
+        self,
+        pool: ProcessPool,
+        name: str,
+        arguments: Sequence[Any],
+        wanted: Callable[[], None],
+        answer: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        try:
+            result = pool.call(name, arguments, wanted, answer)
+        except ProcessUnavailable as error:
+            self._pause(error)
+            raise
+        if self._pause_s:
+            self._go_on()
+        return result
+
+    def _pause(self, error: ProcessUnavailable) -> None:
+        """Leaves the work to the server for a while, a longer one each time; logs so the first time."""
         with self._lock:
-            is_first, self.count = self.count > 0, 0
+            now = _read_clock()
+            if now < self._paused_until:
+                return  # a call that had begun before
+            is_first = not self._pause_s
+            self._pause_s = min(2 * self._pause_s or _FIRST_PAUSE_S, _LONGEST_PAUSE_S)
+            self._paused_until = now + self._pause_s
         if is_first:
-            _LOG.warning("the server reads and writes the rows of loads itself from now on: %s", error)
+            _LOG.warning("the server reads and writes the rows of loads itself for a while: %s", error)
+
+    def _go_on(self) -> None:
+        with self._lock:
+            if not self._pause_s or _read_clock() < self._paused_until:
+                return  # a call that had begun before
+            self._pause_s = 0.0
+        _LOG.warning("processes read and write the rows of loads again")
 
     def hold(self, batch: pa.RecordBatch) -> bool:
         """Whether rows lie in the memory that the processes share."""

@@ -73,3 +73,16 @@ def fits_integer(value: int, name: str) -> bool:
     """Whether an integer type can represent a value."""
     least, greatest = INTEGER_LIMITS[name]
     return least <= value <= greatest
+
+
+TYPE_ALIASES = {
+    "int": "int4",
+    "integer": "int4",
+    "smallint": "int2",
+    "bigint": "int8",
+    "real": "float4",
+    "boolean": "bool",
+    "decimal": "numeric",
+    "character": "bpchar",
+}
+"""PostgreSQL's internal names of types by those of its grammar."""

@@ -106,10 +106,12 @@ def test_only_what_copy_sends_is_sent_so(gpudb_server: str) -> None:
 def test_positions_beside_parameters() -> None:
     query, values = "SELECT $1, '$1', $2 + x", [1, "abc"]
     inserted = "SELECT (CAST('1' AS integer)), '$1', ('abc') + x"
-    assert restore_position(query, values, inserted.index("SELECT") + 1) == 1
-    assert restore_position(query, values, inserted.index("integer") + 1) == query.index("$1") + 1
-    assert restore_position(query, values, inserted.index("abc") + 1) == query.index("$2") + 1
-    assert restore_position(query, values, inserted.index("x") + 1) == query.index("x") + 1
+    found = find_query(query)
+    assert found is not None
+    assert restore_position(found.places, values, inserted.index("SELECT") + 1) == 1
+    assert restore_position(found.places, values, inserted.index("integer") + 1) == query.index("$1") + 1
+    assert restore_position(found.places, values, inserted.index("abc") + 1) == query.index("$2") + 1
+    assert restore_position(found.places, values, inserted.index("x") + 1) == query.index("x") + 1
 
 
 @pytest.mark.parametrize(

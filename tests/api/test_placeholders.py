@@ -11,7 +11,7 @@ import pytest
 
 import gpudb
 from gpudb.api import Connection
-from gpudb.api.placeholders import insert_parameters, restore_position, shift_parameters
+from gpudb.api.placeholders import Place, insert_parameters, restore_position, shift_parameters
 from gpudb.api.statement_facts import find_query
 from gpudb.errors import GpudbError
 from tests.support.connection_urls import to_url
@@ -46,11 +46,22 @@ def test_a_server_answers_as_the_embedded_database(served: Connection, query: st
         assert served.sql(query, values).fetchall() == embedded.sql(query, values).fetchall()
 
 
+def _list_places(text: str) -> tuple[Place, ...]:
+    found = find_query(text)
+    assert found is not None
+    assert found.text == text
+    return found.places
+
+
 def test_what_no_literal_says_is_sent_apart(served: Connection) -> None:
-    assert insert_parameters("SELECT $1", ["\0"]) is None
-    assert insert_parameters("SELECT $1", [ipaddress.ip_address("10.0.0.1")]) is None
-    assert insert_parameters("SELECT 1", [5]) is None
-    assert insert_parameters("SELECT $2::int", [5]) is None
+    asked: list[tuple[str, object]] = [
+        ("SELECT $1", "\0"),
+        ("SELECT $1", ipaddress.ip_address("10.0.0.1")),
+        ("SELECT 1", 5),
+        ("SELECT $2::int", 5),
+    ]
+    for text, value in asked:
+        assert insert_parameters(text, _list_places(text), [value]) is None
     for query, values in (("SELECT $1::int, $2::int", [5]), ("SELECT $1::text", ["a\0b"])):
         with pytest.raises(GpudbError):
             served.execute(query, values)
@@ -59,11 +70,12 @@ def test_what_no_literal_says_is_sent_apart(served: Connection) -> None:
 def test_numbers_and_positions() -> None:
     query = "SELECT 'é$1', $1, /* $2 */ $2 + nothing"
     assert shift_parameters(query, 3) == "SELECT 'é$1', $4, /* $2 */ $5 + nothing"
-    values = ["a long text", 12]
-    made = insert_parameters(query, values)
+    assert shift_parameters(f"  {query}", 3) == "  SELECT 'é$1', $4, /* $2 */ $5 + nothing"
+    values, places = ["a long text", 12], _list_places(query)
+    made = insert_parameters(query, places, values)
     assert made == "SELECT 'é$1', ('a long text'), /* $2 */ (CAST('12' AS integer)) + nothing"
-    assert restore_position(query, values, made.index("nothing") + 1) == query.index("nothing") + 1
-    assert restore_position(query, values, made.index("long") + 1) == query.index("$1,") + 1
+    assert restore_position(places, values, made.index("nothing") + 1) == query.index("nothing") + 1
+    assert restore_position(places, values, made.index("long") + 1) == query.index("$1,") + 1
 
 
 def test_comments_before_a_statement() -> None:

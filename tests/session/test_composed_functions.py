@@ -171,13 +171,13 @@ def test_volatile_operands_are_computed_once(session: Session) -> None:
     assert value(session, "SELECT endswith('a2', nextval('counted')::text)") is True
     assert value(session, "SELECT nvl(nextval('counted'), 0)") == 3
     equal = "SELECT list_contains(ARRAY[nextval('counted')], n) FROM generate_series(4, 6) AS n"
-    assert state(session, equal) == "0A000"
-    assert value(session, "SELECT nextval('counted')") == 4
+    assert run(session, equal) == [(True,)] * 3
+    assert value(session, "SELECT nextval('counted')") == 7
     assert state(session, "SELECT list_sort(ARRAY[nextval('counted')])") == "0A000"
     stored = "list_contains(ARRAY[nextval('counted')], 1)"
     assert state(session, f"CREATE TABLE never (a boolean DEFAULT {stored})") == "0A000"
     assert state(session, f"CREATE VIEW never AS SELECT {stored}") == "0A000"
-    assert value(session, "SELECT nextval('counted')") == 5
+    assert value(session, "SELECT nextval('counted')") == 8
 
 
 def test_aggregates_and_windows_are_operands(session: Session) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import logging
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpudb.processes.child import ProcessUnavailable
 from gpudb.session.database import Database
 from gpudb.session.session import Session
+from gpudb.storage import row_processes
 from gpudb.storage.row_processes import get_pool
 from tests.support.copy_outcomes import run
 from tests.support.load_processes import PROCESSES, list_processes, open_database
@@ -70,6 +73,47 @@ def test_copy(database: Database, table: Session, caplog: pytest.LogCaptureFixtu
     assert [each.name for each in caplog.records].count("gpudb.storage.row_processes") == 1
     assert not database.store.row_processes.count
     assert not list_processes()
+
+
+def test_they_are_tried_again_after_a_pause(
+    database: Database, table: Session, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A limit that held once, of open files say, holds nothing up for good; pauses grow while it lasts."""
+    now, limited, tried = [1000.0], True, 0
+    start = subprocess.Popen
+
+    def refuse(*given: Any, **more: Any) -> Any:
+        nonlocal tried
+        tried += 1
+        if limited:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return start(*given, **more)
+
+    monkeypatch.setattr(row_processes, "_read_clock", lambda: now[0])
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    processes = database.store.row_processes
+
+    def load() -> None:
+        assert run(table, COPY, LINES, 1 << 20)[0] == f"COPY {ROWS}"
+
+    with caplog.at_level(logging.WARNING, row_processes.__name__):
+        for waited, count in ((0.0, 0), (9.0, 0), (1.0, 0), (19.0, 0)):
+            now[0] += waited
+            before = tried
+            load()
+            assert (processes.count, tried > before) == (count, waited in (0.0, 1.0))
+        limited = False
+        now[0] += 1.0
+        assert processes.count == PROCESSES
+        load()
+    assert processes.count == PROCESSES
+    assert list_processes()
+    told = [each.getMessage().partition(":")[0] for each in caplog.records if each.name == row_processes.__name__]
+    assert told == [
+        "the server reads and writes the rows of loads itself for a while",
+        "processes read and write the rows of loads again",
+    ]
+    assert run(table, SUMS)[1] == f"{5 * ROWS} {5 * (ROWS * (ROWS - 1) // 2)}".encode()
 
 
 @pytest.mark.usefixtures("without")

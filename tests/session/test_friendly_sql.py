@@ -407,10 +407,37 @@ def test_own_functions_come_first(sold: Session) -> None:
     assert value(sold, "SELECT ifnull(2, 3)") == 2
 
 
+def test_found_values_of_a_pivot_have_their_own_order(session: Session) -> None:
+    run(session, "CREATE TYPE size AS ENUM ('small', 'big')")
+    orders = {
+        "(10), (9), (-1), (100)": ["-1", "9", "10", "100"],
+        "(1.5), (10.25), (9)": ["1.5", "9", "10.25"],
+        "('b'), (''), ('B'), ('a')": ["''", "B", "a", "b"],
+        "('big'::size), ('small')": ["small", "big"],
+        "(date '2024-01-02'), ('1999-12-31')": ["1999-12-31", "2024-01-02"],
+        "(interval '1 day'), ('10 hours')": ["10:00:00", "1 day"],
+    }
+    for rows, names in orders.items():
+        (result,) = session.run(f"PIVOT (SELECT * FROM (VALUES {rows}) AS v(a)) ON a USING count(*)")
+        assert [each.name for each in result.columns or ()] == names
+        result.close()
+    run(session, "DROP TYPE size")
+
+
+def test_count_if_of_nothing_is_zero(session: Session) -> None:
+    rows = "(VALUES (1, NULL::bool), (2, true), (2, NULL), (3, false)) AS v(g, x)"
+    assert run(session, f"SELECT g, count_if(x) FROM {rows} GROUP BY g ORDER BY g") == [(1, 0), (2, 1), (3, 0)]
+    assert value(session, f"SELECT count_if(x) FROM {rows} WHERE false") == 0
+
+
 def test_own_function_that_is_called_columns_is_stored(sold: Session) -> None:
     run(sold, "BEGIN; CREATE FUNCTION columns(text) RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT upper($1)'")
     run(sold, "CREATE VIEW own AS SELECT columns('a') AS x WHERE columns('b') = 'B'")
-    assert value(sold, "SELECT pg_get_viewdef('own'::regclass)").count("public.columns(") == 2
+    shown = value(sold, "SELECT pg_get_viewdef('own'::regclass)")
+    assert (shown.count(" columns("), shown.count(".columns(")) == (2, 0)
+    run(sold, "SET LOCAL search_path = ''")
+    assert value(sold, "SELECT pg_get_viewdef('public.own'::regclass)").count("public.columns(") == 2
+    run(sold, "SET LOCAL search_path = public")
     run(sold, "CREATE TABLE columned (a text DEFAULT columns('c'), CHECK (columns('d') = 'D'))")
     assert run(sold, "FROM own") == [("A",)]
     assert run(sold, "INSERT INTO columned DEFAULT VALUES RETURNING a") == [("C",)]

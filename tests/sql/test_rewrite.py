@@ -52,6 +52,7 @@ _RENAMES = Renames(
     {"old": "new"},
     {("s", "f"): ("s", "g"), ("", "f"): ("", "g")},
     {("s", "kind"): ("u", "sort"), ("", "kind"): ("u", "sort")},
+    {8: ("u", "h")},
 )
 
 _CONTEXTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {

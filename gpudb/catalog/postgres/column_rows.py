@@ -108,5 +108,9 @@ def _get_expression(column: Column) -> str | None:
     column.
     """
     if column.generated is not None:
-        return deparse_expression(column.generated)
-    return None if column.default is None or column.identity else deparse_default(column.default, column.type)
+        return deparse_expression(column.generated, by_path=True)
+    return (
+        None
+        if column.default is None or column.identity
+        else deparse_default(column.default, column.type, by_path=True)
+    )

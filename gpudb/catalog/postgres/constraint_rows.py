@@ -8,6 +8,7 @@ import postgast
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.partition_trees import find_inherited_key, list_children
+from gpudb.catalog.pinned_routines import show_expression_names
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, get_type_facts
 from gpudb.catalog.postgres.deparse import quote_name
@@ -170,12 +171,15 @@ def _add_check(rows: SystemRows, catalog: Catalog, table: Table, check: Check, n
     inherited = isinstance(parent, Table) and any(each.name == check.name for each in parent.checks)
     rows.add(
         "pg_constraint", oid=check.oid, conname=check.name, connamespace=namespace, contype="c", conrelid=table.oid,
-        conindid=0, conkey=numbers or None, convalidated=check.validated, connoinherit=False, conbin=check.expression,
+        conindid=0, conkey=numbers or None, convalidated=check.validated, connoinherit=False,
+        conbin=show_expression_names(check.expression, by_path=True),
         conislocal=not inherited, coninhcount=int(inherited),
     )  # fmt: skip
     valid = "" if check.validated else " NOT VALID"
     rows.add(
-        "constraint_definitions", oid=check.oid, definition=f"CHECK ({deparse_expression(check.expression)}){valid}"
+        "constraint_definitions",
+        oid=check.oid,
+        definition=f"CHECK ({deparse_expression(check.expression, by_path=True)}){valid}",
     )
     rows.describe(oids.PG_CONSTRAINT, check.oid, 0, check.comment)
     _add_dependencies(rows, check.oid, table, numbers)

@@ -9,6 +9,7 @@ import postgast
 from postgast import pg_query_pb2 as pg
 
 from gpudb import pgdata
+from gpudb.catalog.pinned_routines import show_expression_names
 from gpudb.errors import GpudbError
 from gpudb.types import BIT, SqlType, type_exists
 from gpudb.values.bit_strings import parse_bits
@@ -48,14 +49,14 @@ def split_names(text: str) -> list[str]:
 _NAME = re.compile(r'\s*(?:("(?:[^"]|"")*")|([^,]+))[^,]*(?:,|$)')
 
 
-def deparse_default(text: str, item: SqlType) -> str:
+def deparse_default(text: str, item: SqlType, *, by_path: bool = False) -> str:
     """Returns a column's default as pg_get_expr shows it: a literal has the column's type."""
     try:
         tree = postgast.parse(f"SELECT {text}")
     except postgast.PgQueryError:
         return text
     node = tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val
-    return _deparse_node(node, item) or text
+    return _deparse_node(node, item) or show_expression_names(text, by_path=by_path)
 
 
 def show_type(node: pg.TypeName) -> str | None:

@@ -10,15 +10,22 @@ from typing import Any
 import postgast
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.pinned_routines import hide_default_schema, hide_pins, mark_schema
 from gpudb.catalog.postgres.deparse import show_type
 
 _BY_COLUMN = {"=": " AND ", "<>": " OR "}
 _PLAIN_CALL = {"funcname", "args", "funcformat", "location"}
 
 
-def deparse_expression(text: str) -> str:
-    """Returns an expression as pg_get_constraintdef shows it, not pretty-printed."""
-    return _deparse(postgast.parse(f"SELECT {text}").stmts[0].stmt.select_stmt.target_list[0].res_target.val)
+def deparse_expression(text: str, *, by_path: bool = False) -> str:
+    """Returns an expression as pg_get_constraintdef shows it, not pretty-printed.
+
+    Functions and types are named as the default search path finds them, or `by_path` (`pinned_routines.BY_PATH`).
+    """
+    tree = postgast.parse(f"SELECT {text}")
+    hide_pins(tree)
+    hide_default_schema(tree, by_path=by_path)
+    return mark_schema(_deparse(tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val))
 
 
 def _deparse(node: Any) -> str:
@@ -39,9 +46,7 @@ def _deparse(node: Any) -> str:
             call = node.func_call
             if call.funcformat == pg.COERCE_EXPLICIT_CALL:
                 bare = pg.Node()
-                # A function is shown as the default search path finds it
-                hidden = len(call.funcname) > 1 and call.funcname[-2].string.sval == "public"
-                bare.func_call.funcname.extend(call.funcname[-1:] if hidden else call.funcname)
+                bare.func_call.funcname.extend(call.funcname)
                 return f"{_deparse_plainly(bare).removesuffix('()')}({', '.join(map(_deparse, call.args))})"
         case "type_cast" if not _is_typed_constant(node.type_cast.arg):
             return f"({_deparse(node.type_cast.arg)})::{_deparse_type(node.type_cast.type_name)}"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 import postgast
-from google.protobuf.message import Message
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.parse_trees import walk_messages
 from gpudb.catalog.relations import Relation, get_stored_query
 
 
@@ -30,14 +29,5 @@ def list_relations_in(expression: str, catalog: Catalog) -> list[int]:
 
 @lru_cache(1024)
 def _list_names(query: str) -> tuple[tuple[str, str], ...]:
-    return tuple(_iterate_range_variables(postgast.parse(query)))
-
-
-def _iterate_range_variables(node: Message) -> Iterator[tuple[str, str]]:
-    if node.DESCRIPTOR.name == "RangeVar":
-        yield node.schemaname, node.relname
-    for field, value in node.ListFields():
-        if field.message_type is None:
-            continue
-        for child in value if field.is_repeated else (value,):
-            yield from _iterate_range_variables(child)
+    ranges = (each for each in walk_messages(postgast.parse(query)) if each.DESCRIPTOR.name == "RangeVar")
+    return tuple((each.schemaname, each.relname) for each in ranges)

@@ -250,10 +250,14 @@ CREATE MACRO sys_shared_description(x, class) AS
     (SELECT first(dd.description) FROM pg_shdescription AS dd WHERE dd.objoid = x AND dd.classoid = class);
 CREATE MACRO sys_column_description(x, number) AS (SELECT first(dd.description) FROM pg_description AS dd
     WHERE dd.objoid = x AND dd.objsubid = number AND dd.classoid = 1259);
+-- Names of schema public have chr(2) in the place of it, which is shown where the search path does not have it.
+CREATE MACRO sys_by_path(t) AS CASE WHEN contains(t, chr(2))
+    THEN replace(t, chr(2), CASE WHEN list_contains(getvariable('pg_path'), 2200) THEN '' ELSE 'public.' END) ELSE t END;
 -- An expression as kept: a sequence's OID in it becomes its name.
-CREATE MACRO sys_expression(t) AS CASE WHEN contains(t, '::regclass') THEN replace(t,
+CREATE MACRO sys_sequence_names(t) AS CASE WHEN contains(t, '::regclass') THEN replace(t,
         regexp_extract(t, '''\d+''::regclass'), '''' || replace(map_extract_value(getvariable('pg_relations'),
             regexp_extract(t, '''(\d+)''::regclass', 1)), '''', '''''') || '''::regclass') ELSE t END;
+CREATE MACRO sys_expression(t) AS sys_by_path(sys_sequence_names(t));
 -- The sequence of a column, by its table's OID and by the table's name, which is for the message.
 CREATE MACRO sys_sequence_of(x, t, part) AS list_transform([struct_pack(shown := t, wanted := part, c :=
     (SELECT struct_pack(columns := count(*), sequence := first(nc.qualified)) FROM pg_attribute AS da
@@ -272,10 +276,10 @@ CREATE MACRO sys_sequence_parameters(x) AS (SELECT first(struct_pack(start_value
 CREATE MACRO sys_named_target(t) AS CASE WHEN contains(t, chr(1)) THEN replace(t, regexp_extract(t, '\x01\d+\x01'),
     coalesce(map_extract_value(getvariable('pg_relations'), regexp_extract(t, '\x01(\d+)\x01', 1)), '')) ELSE t END;
 CREATE MACRO sys_constraint(x) AS
-    (SELECT first(sys_named_target(dd.definition)) FROM constraint_definitions AS dd WHERE dd.oid = x);
+    (SELECT first(sys_by_path(sys_named_target(dd.definition))) FROM constraint_definitions AS dd WHERE dd.oid = x);
 -- Printed prettily, a check has no parentheses but its own: it is kept so, but for the system's.
 CREATE MACRO sys_pretty_constraint(x) AS coalesce(
-    (SELECT first('CHECK (' || dk.conbin || ')' || CASE WHEN dk.convalidated THEN '' ELSE ' NOT VALID' END)
+    (SELECT first('CHECK (' || sys_by_path(dk.conbin) || ')' || CASE WHEN dk.convalidated THEN '' ELSE ' NOT VALID' END)
         FROM pg_constraint AS dk WHERE dk.oid = x AND dk.contype = 'c' AND x >= 16384),
     regexp_replace(sys_constraint(x), '^CHECK \(\((.*)\)\)', 'CHECK (\1)', 's'));
 CREATE MACRO sys_partition_key(x) AS (SELECT first(dd.key) FROM partition_definitions AS dd WHERE dd.oid = x);
@@ -297,7 +301,7 @@ CREATE MACRO sys_index_column(x, number, prettily) AS coalesce(
     (SELECT first(CASE WHEN prettily THEN de.pretty ELSE de.definition END) FROM index_expressions AS de WHERE de.oid = x AND de.place = number),
     (SELECT first(sys_quote(da.attname)) FROM pg_attribute AS da WHERE da.attrelid = x AND da.attnum = number),
     CASE WHEN x IN (SELECT dd.oid FROM index_definitions AS dd) THEN '' END);
-CREATE MACRO sys_view(x) AS coalesce((SELECT first(dr.ev_action) FROM pg_rewrite AS dr
+CREATE MACRO sys_view(x) AS coalesce((SELECT first(sys_by_path(dr.ev_action)) FROM pg_rewrite AS dr
         WHERE dr.ev_class = x AND dr.rulename = '_RETURN'),
     CASE WHEN x IN (SELECT dc.oid FROM relation_names AS dc) THEN 'Not a view' END);
 CREATE MACRO sys_function_result(x) AS

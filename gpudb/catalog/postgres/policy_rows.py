@@ -16,7 +16,9 @@ def add_policies(rows: SystemRows, catalog: Catalog, table: Table) -> None:
     """Adds the rows of a table's policies."""
     database = get_database(catalog).oid
     for each in table.policies:
-        using, check = (None if text is None else deparse_expression(text) for text in (each.using, each.check))
+        using, check = (
+            None if text is None else deparse_expression(text, by_path=True) for text in (each.using, each.check)
+        )
         rows.add(
             "pg_policy", oid=each.oid, polname=each.name, polrelid=table.oid, polcmd=each.command,
             polpermissive=each.permissive, polroles=list(each.roles), polqual=using, polwithcheck=check,

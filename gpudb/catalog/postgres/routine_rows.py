@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudb.catalog.models import LANGUAGE
+from gpudb.catalog.pinned_routines import show_names
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.deparse import deparse_default, quote_name, split_names
 from gpudb.catalog.postgres.privilege_rows import show_acl
@@ -127,7 +128,7 @@ def _deparse_result(routine: Routine, relation: str | None) -> str | None:
 
 
 def _deparse_body(routine: Routine) -> str:
-    return f"BEGIN ATOMIC\n {routine.body.replace(chr(10), chr(10) + ' ')};\nEND"
+    return f"BEGIN ATOMIC\n {show_names(routine.body).replace(chr(10), chr(10) + ' ')};\nEND"
 
 
 def _deparse_setting(name: str, value: str) -> str:

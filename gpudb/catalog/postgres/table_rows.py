@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.models import CONTENT_SCHEMA
 from gpudb.catalog.partition_trees import list_children
+from gpudb.catalog.pinned_routines import show_names
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, add_hidden_columns
 from gpudb.catalog.postgres.constraint_rows import add_constraints
@@ -75,7 +76,7 @@ def add_relation(
     if query is not None:
         rows.add(
             "pg_rewrite", oid=oids.rule(relation.oid), rulename="_RETURN", ev_class=relation.oid, ev_type="1",
-            ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=f" {query};",
+            ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=f" {show_names(query, by_path=True)};",
         )  # fmt: skip
         rows.depend(oids.PG_REWRITE, oids.rule(relation.oid), 0, oids.PG_CLASS, relation.oid, 0, "i")
 

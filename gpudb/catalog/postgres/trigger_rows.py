@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from gpudb import pgdata
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.pinned_routines import show_expression_names
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
@@ -104,7 +105,7 @@ def _define(trigger: Trigger, relation: str, function: str, *, pretty: bool) -> 
         text += f"NEW TABLE AS {quote_name(trigger.new_table)} " if trigger.new_table else ""
     text += f"FOR EACH {'ROW' if trigger.for_each_row else 'STATEMENT'} "
     if trigger.condition is not None:
-        condition = trigger.condition if pretty else deparse_expression(trigger.condition)
+        condition = show_expression_names(trigger.condition) if pretty else deparse_expression(trigger.condition)
         text += f"WHEN ({condition}) "
     arguments = ", ".join("'" + each.replace("'", "''") + "'" for each in trigger.arguments)
     return f"{text}EXECUTE FUNCTION {function}({arguments})"

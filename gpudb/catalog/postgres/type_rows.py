@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from gpudb.catalog.pinned_routines import show_expression_names
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, get_type_facts
 from gpudb.catalog.postgres.deparse import deparse_default
@@ -92,9 +93,10 @@ def _add_domain(rows: SystemRows, definition: TypeDefinition, namespace: int, ow
     for check in definition.checks:
         rows.add(
             "pg_constraint", oid=check.oid, conname=check.name, connamespace=namespace, contype="c", conrelid=0,
-            contypid=user.oid, conindid=0, connoinherit=False, conbin=_quote_value_keyword(check.expression),
+            contypid=user.oid, conindid=0, connoinherit=False,
+            conbin=_quote_value_keyword(show_expression_names(check.expression, by_path=True)),
         )  # fmt: skip
-        constraint_definition = f"CHECK ({_quote_value_keyword(deparse_expression(check.expression))})"
+        constraint_definition = f"CHECK ({_quote_value_keyword(deparse_expression(check.expression, by_path=True))})"
         rows.add("constraint_definitions", oid=check.oid, definition=constraint_definition)
         rows.depend(oids.PG_CONSTRAINT, check.oid, 0, oids.PG_TYPE, user.oid, 0, "a")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from gpudb.duckdb.column_names import name_columns
+from gpudb.duckdb.column_names import quote_columns
 from gpudb.duckdb.expressions.renderer import ExpressionRenderer, sort_direction
 from gpudb.duckdb.literals import quote_identifier
 from gpudb.duckdb.rendered_sql import pack, unpack
@@ -38,7 +38,7 @@ TableSource = Callable[[bound.Scan, bound.Expr | None], str]
 class QueryRenderer:
     """Renders one statement.
 
-    `table` returns the SQL relation of a table's snapshot, with its columns as `name_columns` names them, given the
+    `table` returns the SQL relation of a table's snapshot, with its columns as `quote_columns` names them, given the
     WHERE of its query. `system` returns that of a system relation, given its name and those of the columns that the
     statement reads. `files` returns that of files, `frames` the names of a frame's columns. `check` raises if the
     statement is canceled. `values_tables` collects long VALUES lists as tables, by name. `slot` returns the SQL of a
@@ -335,7 +335,7 @@ class QueryRenderer:
 
     @_render_from.register
     def _(self, source: bound.Scan) -> str:
-        names = name_columns([column.name for column in source.table.columns])
+        names = quote_columns([column.name for column in source.table.columns])
         self._columns[source.rel] = (*names, quote_identifier(FILE_COLUMN), quote_identifier(ROW_COLUMN))
         return f"{self._table(source, self._where)} AS r{source.rel}"
 
@@ -347,7 +347,7 @@ class QueryRenderer:
     @_render_from.register
     def _(self, source: bound.FrameScan) -> str:
         held = self._frames(source.name)
-        named = dict(zip(held, name_columns(held), strict=True))
+        named = dict(zip(held, quote_columns(held), strict=True))
         self._columns[source.rel] = tuple(named.get(c.name) or quote_identifier(c.name) for c in source.columns)
         frame = quote_identifier("frame " + source.name)
         # Arrow has labels as texts, which sort otherwise. A frame may lack columns that nothing reads.

@@ -24,11 +24,11 @@ from gpudb.session.objects.names import (
 from gpudb.session.objects.relations import lock_table, put_relation
 from gpudb.session.objects.stored_expressions import deparse_expression
 from gpudb.session.results import Result
+from gpudb.sql.bind.dml.checks import qualify_expression
 from gpudb.sql.bind.policies import bind_policy_condition
 from gpudb.sql.bound import Column
 from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import inner, present, strings
-from gpudb.sql.rewrite import rewrite_stored
 
 _COMMANDS = {"all": ALL, "select": SELECT, "insert": INSERT, "update": UPDATE, "delete": DELETE}
 
@@ -216,7 +216,4 @@ def _read_condition(context: Context, table: Table, node: Any) -> str | None:
     bind_policy_condition(binder, table, node, columns)
     if binder.parameters:
         raise SqlError.of("undefined_parameter", "there is no parameter $1")
-    copy = pg.SelectStmt(limit_option=pg.LIMIT_OPTION_DEFAULT, op=pg.SETOP_NONE)
-    copy.target_list.add().res_target.val.CopyFrom(node)
-    copy = rewrite_stored(copy, context.transaction.catalog, context.session.search_path(), binder.expansions)
-    return deparse_expression(inner(copy.target_list[0]).val)
+    return deparse_expression(qualify_expression(binder, node))

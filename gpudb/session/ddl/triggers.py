@@ -23,13 +23,12 @@ from gpudb.session.objects.relations import lock_table, put_relation
 from gpudb.session.objects.stored_expressions import deparse_expression
 from gpudb.session.results import Result
 from gpudb.session.triggers.built_in import find_built_in
-from gpudb.sql.bind.dml.checks import parse_expression
+from gpudb.sql.bind.dml.checks import parse_expression, qualify_expression
 from gpudb.sql.bind.dml.trigger_conditions import bind_trigger_condition
 from gpudb.sql.bind.dml.view_targets import view_as_table
 from gpudb.sql.bound import Column
 from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import children, inner, present, strings
-from gpudb.sql.rewrite import rewrite_stored
 from gpudb.sql.traverse import walk
 
 # The bits of PostgreSQL's trigger.h
@@ -256,10 +255,7 @@ def _condition(context: Context, node: Any, relation: Table | View, timing: str,
                 detail = f'Column "{table.columns[place].name}" is a generated column.'
                 error = SqlError.of("invalid_object_definition", message, detail=detail)
                 raise _locate(binder, error, node.when_clause)
-    copy = pg.SelectStmt(limit_option=pg.LIMIT_OPTION_DEFAULT, op=pg.SETOP_NONE)
-    copy.target_list.add().res_target.val.CopyFrom(node.when_clause)
-    copy = rewrite_stored(copy, context.transaction.catalog, context.session.search_path(), binder.expansions)
-    return deparse_expression(inner(copy.target_list[0]).val)
+    return deparse_expression(qualify_expression(binder, node.when_clause))
 
 
 def _locate(binder: Any, error: GpudbError, node: Any) -> GpudbError:

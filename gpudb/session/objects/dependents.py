@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.parse_trees import walk_messages
 from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.relations import Relation, get_stored_query
 from gpudb.catalog.tables import Table
@@ -82,14 +83,8 @@ def views_over(catalog: Catalog, relation: Relation) -> list[Relation]:
 
 def relation_names(node: Any) -> set[tuple[str, str]]:
     """Every qualified relation name in a parse tree."""
-    if node.DESCRIPTOR.name == "RangeVar":
-        return {(node.schemaname, node.relname)}
-    names: set[tuple[str, str]] = set()
-    for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if not hasattr(value, "DESCRIPTOR") else (value,):
-                names |= relation_names(each)
-    return names
+    ranges = (each for each in walk_messages(node) if each.DESCRIPTOR.name == "RangeVar")
+    return {(each.schemaname, each.relname) for each in ranges}
 
 
 def views_of_column(context: Context, table: Table, name: str) -> list[Relation]:
@@ -104,8 +99,8 @@ def _columns_read(context: Context, view: Relation, table: Table) -> set[int]:
     query = get_stored_query(view)
     assert query is not None
     binder = context.binder()
-    binder.text = query
-    nodes = list(walk(bind_query(binder, parse(query)[0].node, None)))
+    with binder.bind_stored(query, view.schema):
+        nodes = list(walk(bind_query(binder, parse(query)[0].node, None)))
     scans = {node.rel for node in nodes if isinstance(node, Scan) and node.table.oid == table.oid}
     return {node.index for node in nodes if isinstance(node, Column) and node.rel in scans}
 

@@ -43,13 +43,13 @@ def rename_in_texts(catalog: Catalog, renames: Renames) -> Catalog:
 def rename_function(catalog: Catalog, old: Routine, new: Routine) -> Catalog:
     """Returns the catalog in which stored texts call a function by its new name.
 
-    0A000 if a text names it and it shares its name with another function of its schema, or with a built-in one: the
-    texts do not tell which they call. Without a schema they do not call one that shares its name with any.
+    Texts of earlier versions have no OIDs: 0A000 if one names it and it shares its name with another function of its
+    schema. Without a schema they do not call one that shares its name with any, or with one of PostgreSQL's.
     """
     names = {(old.schema, old.name): (new.schema, new.name)}
     same = [each for each in catalog.routines.values() if each.name == old.name and each.oid != new.oid]
-    is_ambiguous = any(each.schema == old.schema for each in same) or old.name in functions_by_name()
-    if is_ambiguous or not same:
+    is_ambiguous = any(each.schema == old.schema for each in same)
+    if old.name not in functions_by_name() and (is_ambiguous or not same):
         names["", old.name] = _bare(old.schema, new.schema, new.name)
     renamed = rename_in_texts(catalog, Renames({}, functions=names))
     if is_ambiguous and renamed is not catalog:
@@ -57,7 +57,7 @@ def rename_function(catalog: Catalog, old: Routine, new: Routine) -> Catalog:
             f"renaming {old.name}() is not supported while stored queries or expressions call functions of its name"
         )
         raise FeatureNotSupported(message, hint="Drop what calls them first.")
-    return renamed
+    return rename_in_texts(renamed, Renames({}, routines={old.oid: (new.schema, new.name)}))
 
 
 def rename_type_in_texts(catalog: Catalog, old: TypeDefinition, new: TypeDefinition) -> Catalog:

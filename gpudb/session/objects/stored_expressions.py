@@ -6,6 +6,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.parse_trees import walk_messages
 from gpudb.errors import FeatureNotSupported
 from gpudb.session.context import Context
 from gpudb.session.execution.sequence_values import named_sequence
@@ -27,27 +28,21 @@ _NOT_IN_DEFAULTS = {"ColumnRef": "column reference", "SubLink": "subquery"}
 
 
 def _check_default(context: Context, node: Any) -> None:
-    what = _NOT_IN_DEFAULTS.get(node.DESCRIPTOR.name)
-    if what is not None:
-        error = FeatureNotSupported(f"cannot use {what} in DEFAULT expression")
-        raise context.binder().locate(error, node.location)
-    for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                _check_default(context, each)
+    for each in walk_messages(node):
+        what = _NOT_IN_DEFAULTS.get(each.DESCRIPTOR.name)
+        if what is not None:
+            error = FeatureNotSupported(f"cannot use {what} in DEFAULT expression")
+            raise context.binder().locate(error, each.location)
 
 
 def _resolve_sequences(context: Context, node: Any) -> None:
-    if node.DESCRIPTOR.name == "FuncCall" and strings(node.funcname)[-1] in _FUNCTIONS and len(node.args):
-        text = _sequence_name(node.args[0])
-        if text is not None:
-            reference = regclass_node(named_sequence(context, text).oid)
-            node.args[0].Clear()
-            node.args[0].type_cast.CopyFrom(reference)
-    for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                _resolve_sequences(context, each)
+    for each in walk_messages(node):
+        if each.DESCRIPTOR.name == "FuncCall" and strings(each.funcname)[-1] in _FUNCTIONS and len(each.args):
+            text = _sequence_name(each.args[0])
+            if text is not None:
+                reference = regclass_node(named_sequence(context, text).oid)
+                each.args[0].Clear()
+                each.args[0].type_cast.CopyFrom(reference)
 
 
 def _sequence_name(argument: Any) -> str | None:

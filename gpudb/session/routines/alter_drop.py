@@ -9,6 +9,7 @@ from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.model_functions import drop_function, has_namesake, list_with_model
+from gpudb.catalog.pinned_routines import calls_routine
 from gpudb.catalog.relations import Relation, View, get_stored_query
 from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.row_types import refresh_row_types
@@ -26,6 +27,7 @@ from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import parameter_type
 from gpudb.session.routines.expression_users import find_expression_users, remove_expressions
 from gpudb.session.routines.options import read_options
+from gpudb.sql.bind.dml.checks import parse_expression
 from gpudb.sql.parse.parser import inner, parse, strings
 
 KINDS = {"FUNCTION": "fa", "PROCEDURE": "p", "AGGREGATE": "a", "ROUTINE": "fpa"}
@@ -125,12 +127,11 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
     users = [
         relation
         for relation in catalog.relations.values()
-        if (query := get_stored_query(relation)) is not None
-        and (routine.schema, routine.name) in _called_functions(query)
+        if (query := get_stored_query(relation)) is not None and calls_routine(parse(query)[0].node, routine)
     ]
     what = f"function {routine.identity}" if routine.model is None else f"model {routine.model.name}"
-    aggregates = find_aggregates(catalog, routine)
-    found = [Dependent(f"function {each.identity}", what) for each in aggregates]
+    callers = [*find_aggregates(catalog, routine), *_find_callers(catalog, routine)]
+    found = [Dependent(f"{'procedure' if each.kind == 'p' else 'function'} {each.identity}", what) for each in callers]
     expressions = find_expression_users(catalog, routine)
     found += [each.describe(context, what) for each in expressions]
     triggers = find_trigger_users(catalog, routine)
@@ -142,13 +143,15 @@ def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
     refuse_or_report(context, what, found, cascade=cascade)
     remove_expressions(context, expressions)
     remove_triggers(context, routine)
-    for aggregate in aggregates:
-        drop_routine(context, aggregate, cascade=True)
+    # Before those that call it, of which it may call some
+    context.transaction.set_catalog(drop_function(context.transaction.catalog, routine))
+    for each in callers:
+        if context.transaction.catalog.find_routine_by_oid(each.oid) is not None:
+            drop_routine(context, each, cascade=True)
     if users:
         drop_with_dependents(
             context, [each for each in users if context.transaction.catalog.find_relation_by_oid(each.oid)], True
         )
-    context.transaction.set_catalog(drop_function(context.transaction.catalog, routine))
 
 
 def find_trigger_users(catalog: Catalog, routine: Routine) -> list[tuple[Table | View, Trigger]]:
@@ -162,11 +165,26 @@ def find_trigger_users(catalog: Catalog, routine: Routine) -> list[tuple[Table |
     ]
 
 
+def _find_callers(catalog: Catalog, routine: Routine) -> list[Routine]:
+    """The routines whose bodies in the standard's form, or whose parameters' defaults, call another one."""
+    return [
+        each
+        for each in sorted(catalog.routines.values(), key=lambda each: each.oid)
+        if each.oid != routine.oid
+        and (
+            (each.standard and any(calls_routine(part.node, routine) for part in parse(each.body)))
+            or any(
+                argument.default is not None and calls_routine(parse_expression(argument.default), routine)
+                for argument in each.arguments
+            )
+        )
+    ]
+
+
 def _is_called(routine: Routine, trigger: Trigger) -> bool:
     if trigger.function == routine.oid:
         return True
-    called = _called_functions(f"SELECT {trigger.condition}") if trigger.condition is not None else set()
-    return (routine.schema, routine.name) in called
+    return trigger.condition is not None and calls_routine(parse_expression(trigger.condition), routine)
 
 
 def remove_triggers(context: Context, routine: Routine) -> None:
@@ -183,21 +201,6 @@ def find_aggregates(catalog: Catalog, routine: Routine) -> list[Routine]:
         for each in catalog.routines.values()
         if each.aggregate is not None and routine.oid in each.aggregate.functions
     ]
-
-
-def _called_functions(query: str) -> set[tuple[str, str]]:
-    """The functions that a query calls, by schema and name."""
-    found: set[tuple[str, str]] = set()
-    nodes: list[Any] = [parse(query)[0].node]
-    while nodes:
-        node = nodes.pop()
-        if node.DESCRIPTOR.name == "FuncCall" and len(node.funcname) > 1:
-            schema, name = strings(node.funcname)[-2:]
-            found.add((schema, name))
-        for field, value in node.ListFields():
-            if field.message_type is not None:
-                nodes += value if field.is_repeated else (value,)
-    return found
 
 
 def replace_routine(context: Context, old: Routine, new: Routine) -> None:

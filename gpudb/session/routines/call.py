@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from gpudb.catalog.routines import Routine
 from gpudb.errors import SqlError, UndefinedFunction
-from gpudb.functions import resolve
 from gpudb.session.authorization.authorize import check_accesses
 from gpudb.session.context import Context
 from gpudb.session.execution.queries.queries import fetch_query
@@ -21,7 +20,7 @@ from gpudb.session.results import Result, ResultColumn
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import get_argument_names, strip_argument_name
 from gpudb.sql.bind.expressions.expressions import bind_expression
-from gpudb.sql.bind.expressions.routines import as_function, complete_call, find_routines, get_routine, is_system_first
+from gpudb.sql.bind.expressions.routines import complete_call, find_routines, get_routine, resolve_call
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Constant, Expr, OutputColumn, Select
 from gpudb.sql.parse.parser import strings
@@ -71,18 +70,16 @@ def _resolve(context: Context, binder: Binder) -> tuple[Routine, list[Expr]]:
     binder.declare_parameters(context.parameter_oids)
     args = [bind_expression(binder, Scope(clause="CALL"), strip_argument_name(each)) for each in node.args]
     routines = find_routines(binder, names)
-    types = tuple(arg.type.plain for arg in args)
-    candidates = tuple(map(as_function, routines))
-    named, first = get_argument_names(node.args), is_system_first(binder, names, routines)
+    named = get_argument_names(node.args)
     try:
-        candidate = resolve.resolve_function(names[-1], types, "fp", node.func_variadic, candidates, named, first)
+        candidate = resolve_call(binder, names, args, routines, kinds="fp", variadic=node.func_variadic, named=named)
     except UndefinedFunction as error:
         message = error.message.replace("function ", "procedure ", 1)
         hint = "No procedure matches the given name and argument types. You might need to add explicit type casts."
         raise binder.locate(UndefinedFunction(message, hint=hint), node.location) from None
     routine = get_routine(routines, candidate, args)
     if routine is None or routine.kind != "p":
-        shown = f"{names[-1]}({', '.join(str(item) for item in types)})"
+        shown = f"{names[-1]}({', '.join(str(each.type.plain) for each in args)})"
         wrong = SqlError.of("wrong_object_type", f"{shown} is not a procedure", hint="To call a function, use SELECT.")
         raise binder.locate(wrong, node.location)
     return complete_call(binder, routine, candidate, args)

@@ -23,6 +23,7 @@ from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
 from gpudb.session.routines.language_privileges import check_language
 from gpudb.session.routines.options import read_options
+from gpudb.sql.bind.dml.checks import qualify_expression
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce_to_column
@@ -30,7 +31,6 @@ from gpudb.sql.bind.types.type_names import resolve_value_type
 from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import deparse, inner, kind, present, strings
 from gpudb.sql.rewrite import rewrite_stored
-from gpudb.sql.rewrite.expand_composed import expand_calls
 from gpudb.types import SqlType
 
 _MODES = {
@@ -113,7 +113,8 @@ def create_routine(context: Context) -> Result:
         raise SqlError.of("invalid_function_definition", message)
     routine = resolve_replacement(context, routine, replaced=bool(node.replace))
     if context.session.settings["check_function_bodies"] == "on" or standard:
-        _check_body(context, routine)
+        # Its names are as they were written
+        _check_body(context, replace(routine, standard=False))
     if standard:
         with act_for(context.session, context.transaction.catalog, replace(routine, definer=False)):
             routine = replace(routine, body=expand_body(context, routine))
@@ -216,7 +217,7 @@ def _arguments(context: Context, nodes: Sequence[Any]) -> list[Argument]:
             expr = bind_expression(binder, Scope(clause="DEFAULT expressions"), node.defexpr)
             if item.name not in POLYMORPHIC:
                 coerce_to_column(binder, expr, "", item)
-            default = default_expression(context, expand_calls(node.defexpr, binder.expansions))
+            default = default_expression(context, qualify_expression(binder, node.defexpr))
             defaults = True
         elif defaults and mode != "o":
             message = "input parameters after one with a default value must also have defaults"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,12 +25,16 @@ MAX_PARAMETERS = 65535
 
 @dataclass(slots=True)
 class Arguments:
-    """Arguments of the routine whose body is being bound; `uses` lists the position of each use."""
+    """Arguments of the routine whose body is being bound; `uses` lists the position of each use.
+
+    `stored` is whether the catalog stores the body with the names that it had when it was defined.
+    """
 
     routine: str
     names: tuple[str, ...]
     values: tuple[Expr, ...]
     uses: list[int] = field(default_factory=list)
+    stored: bool = field(default=False, kw_only=True)
 
     def by_number(self, number: int) -> Expr:
         """Returns argument `$number`; 42P02."""
@@ -61,6 +66,7 @@ class Binder(ABC):
     - `parameters`: types of parameters by number.
     - `cacheable`: whether a plan of the statement may be cached; `reads_files`: whether it names files.
     - `expansions`: unless None, collects what the constructs of the text stand for that depend on the catalog.
+    - `stored_within`: the search path of the statement while a text that the catalog stores is bound; else None.
     - `parse_nodes`: the parse node of each bound expression, by the expression's identity.
     - `presence_columns`: the columns of relations under an outer join that are read as whole rows, by relation, until
       FROM is bound.
@@ -88,6 +94,7 @@ class Binder(ABC):
     cacheable: bool = True
     reads_files: bool = False
     expansions: Expansions | None = None
+    stored_within: tuple[str, ...] | None = None
     parse_nodes: dict[int, tuple[Expr, Any]] = field(default_factory=dict)
     presence_columns: dict[int, tuple[OutputColumn, ...]] = field(default_factory=dict)
     arguments: Arguments | None = None
@@ -120,6 +127,43 @@ class Binder(ABC):
     @abstractmethod
     def coerce(self, expr: Expr, target: SqlType, context: str = "i", target_name: str | None = None) -> Expr:
         """Converts an expression to a type."""
+
+    @contextmanager
+    def changed(self, **state: Any) -> Iterator[None]:
+        """Gives fields other values, by their names, and after that their own ones again."""
+        own = {name: getattr(self, name) for name in state}
+        try:
+            for name, value in state.items():
+                setattr(self, name, value)
+            yield
+        finally:
+            for name, value in own.items():
+                setattr(self, name, value)
+
+    @contextmanager
+    def bind_stored(self, text: str = "", schema: str | None = None) -> Iterator[None]:
+        """Binds a text that the catalog stores, of an object in a schema; its errors have positions in `text`.
+
+        Its names without a schema are PostgreSQL's own, whatever functions there are now (`catalog.pinned_routines`).
+        """
+        path = self.search_path if schema is None else (schema, "public")
+        within = self.search_path if self.stored_within is None else self.stored_within
+        with self.changed(text=text, search_path=path, stored_within=within, expansions=None, arguments=None):
+            yield
+
+    @contextmanager
+    def bind_apart(self, text: str) -> Iterator[None]:
+        """Binds a text in an argument: its `$1` would be the statement's, and its places are not the statement's.
+
+        Its errors have no position; their context is the text. Its rows cannot be locked.
+        """
+        with self.changed(text=text, expansions=None, arguments=None, row_locks=None, max_parameters=0):
+            try:
+                yield
+            except GpudbError as error:
+                error.position = 0
+                error.where = error.where or f'SQL statement "{text.strip()}"'
+                raise
 
     def declare_parameters(self, oids: Sequence[int], digits: Mapping[int, SqlType] | None = None) -> None:
         """Takes over the parameter types that a client gave; 0 leaves one to be inferred.

@@ -39,12 +39,8 @@ def bind_policy_condition(binder: Binder, table: Table, node: Any, columns: Sequ
 @use_style()
 def bind_stored_condition(binder: Binder, table: Table, text: str, columns: Sequence[Column | None]) -> Expr:
     """Binds a condition as the catalog has it, whatever the search path."""
-    before, path = binder.text, binder.search_path
-    binder.text, binder.search_path = "", (table.schema, "public")
-    try:
+    with binder.bind_stored(schema=table.schema):
         return bind_policy_condition(binder, table, parse_expression(text), columns)
-    finally:
-        binder.text, binder.search_path = before, path
 
 
 class _Fresh(list[tuple[str, Expr]]):
@@ -62,12 +58,8 @@ def list_references(binder: Binder, table: Table, node: Any) -> tuple[list[tuple
     scope.items = [NamespaceItem(table.name, fresh, table.schema, row_type=get_row_type(table), oid=table.catalog_oid)]
     scope.columns = fresh
     scope.rels.add(rel)
-    before, path = binder.text, binder.search_path
-    binder.text, binder.search_path = "", (table.schema, "public")
-    try:
+    with binder.bind_stored(schema=table.schema):
         test = bind_expression(binder, scope, node)
-    finally:
-        binder.text, binder.search_path = before, path
     found = [
         (expr.name, inner(named))
         for expr, named in binder.parse_nodes.values()

@@ -1,18 +1,23 @@
-"""Qualifies relations and routines with their schemas, so that any search path finds the same ones."""
+"""Qualifies relations and types with their schemas, so that any search path finds the same ones.
+
+Routines are recorded when a query is bound (`expand_composed`): the types of a call's arguments decide which it calls.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from postgast import pg_query_pb2 as pg
+
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.routines import get_routine_path
 from gpudb.errors import FeatureNotSupported
-from gpudb.functions.resolve import takes_arguments
 from gpudb.sql.rewrite.rule import NameSource
+from gpudb.types import type_exists
+from gpudb.types.facts import TYPE_ALIASES
 
 
 def qualify_names(node: Any, names: NameSource) -> Any:
-    """Returns a copy of a query with every relation and routine of the catalog qualified."""
+    """Returns a copy of a query with every relation and type of the catalog qualified."""
     copy = type(node)()
     copy.CopyFrom(node)
     _qualify(copy, names.catalog, names.search_path, frozenset())
@@ -23,19 +28,16 @@ def _qualify(node: Any, catalog: Catalog, search_path: tuple[str, ...], hidden: 
     name = node.DESCRIPTOR.name
     if name == "FuncCall" and len(node.funcname) > 1 and node.funcname[-2].string.sval.startswith("pg_temp"):
         raise FeatureNotSupported("stored queries and expressions that call temporary functions are not supported")
-    if name == "FuncCall" and len(node.funcname) == 1:
-        own = node.funcname[0].string.sval
-        routines = catalog.find_routines(own, get_routine_path("", search_path))
-        if routines and not takes_arguments(own, len(node.args)):  # else their types decide, when it is bound
-            node.funcname[0].string.sval = routines[0].schema
-            node.funcname.add().string.sval = own
+    if name == "TypeName":
+        _qualify_type(node, catalog, search_path)
     if name == "RangeVar":
         if not node.schemaname and node.relname not in hidden:
             found = catalog.find(node.relname, search_path)
             if found is not None:
                 node.schemaname = found.schema
         return
-    if name == "SelectStmt" and node.HasField("with_clause"):
+    takes_with = "with_clause" in node.DESCRIPTOR.fields_by_name
+    if takes_with and node.HasField("with_clause"):
         names = {each.common_table_expr.ctename for each in node.with_clause.ctes}
         seen = hidden | names if node.with_clause.recursive else hidden
         for each in node.with_clause.ctes:
@@ -45,5 +47,27 @@ def _qualify(node: Any, catalog: Catalog, search_path: tuple[str, ...], hidden: 
         hidden = seen
     for field, value in node.ListFields():
         if field.message_type is not None and field.name != "with_clause":
+            # A WITH query is no target of a change
+            unseen = frozenset[str]() if takes_with and field.name == "relation" else hidden
             for each in value if field.is_repeated else (value,):
-                _qualify(each, catalog, search_path, hidden)
+                _qualify(each, catalog, search_path, unseen)
+
+
+def _qualify_type(node: Any, catalog: Catalog, search_path: tuple[str, ...]) -> None:
+    """Qualifies a type of the catalog, or a relation's row type; PostgreSQL's own types come first."""
+    if len(node.names) != 1:
+        return
+    name = node.names[0].string.sval
+    if type_exists(TYPE_ALIASES.get(name, name)):
+        return
+    found = catalog.find_type(name, search_path)
+    if found is None and name[:1] == "_":
+        found = catalog.find_type(name[1:], search_path)
+    schema = found.schema if found is not None else _find_schema(name, catalog, search_path)
+    if schema and not schema.startswith("pg_temp"):
+        node.names.insert(0, pg.Node(string=pg.String(sval=schema)))
+
+
+def _find_schema(name: str, catalog: Catalog, search_path: tuple[str, ...]) -> str:
+    relation = catalog.find(name, search_path)
+    return "" if relation is None else relation.schema

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gpudb.catalog.pinned_routines import read_pin
 from gpudb.sql.parse.parser import kind, strings
 from gpudb.sql.rewrite.rule import RelationNames, Renames
 
@@ -22,6 +23,10 @@ def rename_relations(node: Any, renames: Renames) -> Any:
             if (schema, name) in renames.relations or schema in renames.schemas:
                 # The alias alone qualifies the column: the relation is no longer in the schema that the reference names
                 del node.fields[0]
+        case "FuncCall" if oid := read_pin(strings(node.funcname)):
+            _, schema, name = strings(node.funcname)
+            renamed = renames.routines.get(oid, (renames.schemas.get(schema, schema), name))
+            node.funcname[1].string.sval, node.funcname[2].string.sval = renamed
         case "FuncCall":
             _rename_object(node.funcname, renames.functions, renames.schemas)
         case "TypeName":

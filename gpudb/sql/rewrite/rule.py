@@ -53,15 +53,19 @@ class NameSource:
 class Renames:
     """New names of relations, of whole schemas, of functions and of types, by their old ones.
 
-    A function or type is also under its name without a schema, if no other one has that name.
+    A function or type is also under its name without a schema, if no other one has that name. `routines` are the new
+    names of functions by OID: of calls that name them by that.
     """
 
     relations: RelationNames
     schemas: Mapping[str, str] = field(default_factory=dict)
     functions: RelationNames = field(default_factory=dict)
     types: RelationNames = field(default_factory=dict)
+    routines: Mapping[int, tuple[str, str]] = field(default_factory=dict)
 
     def may_concern(self, text: str) -> bool:
         """Whether an SQL text contains an old name; False is certain."""
         named = (name for each in (self.relations, self.functions, self.types) for _, name in each)
+        if any(f'"{oid}".' in text for oid in self.routines):
+            return True
         return any(name.replace('"', '""') in text for name in (*named, *self.schemas))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpudb.catalog.tables import Column, DataFile, Table
-from gpudb.duckdb.column_names import name_columns
+from gpudb.duckdb.column_names import quote_columns
 from gpudb.duckdb.errors import data_file_error
 from gpudb.duckdb.literals import quote_identifier, quote_literal
 from gpudb.storage.iceberg.checksums import verify_files
@@ -57,7 +57,7 @@ def scan_sql(
 def name_scanned(table: Table) -> dict[str, str]:
     """Returns the identifiers that `scan_sql` gives to a table's columns, by the columns' names."""
     names = [column.name for column in table.columns]
-    return dict(zip(names, name_columns(names), strict=True))
+    return dict(zip(names, quote_columns(names), strict=True))
 
 
 def order_files(table: Table, files: Sequence[DataFile]) -> list[DataFile]:

@@ -191,3 +191,26 @@ SELECT pg_get_serial_sequence('sq_owner', 'none');
 SELECT pg_get_serial_sequence('sq_none', 'id');
 -- A sequence that is named is looked up, whatever else is NULL; an OID is not.
 SELECT setval(12345, NULL), setval(row_number() OVER (), 1, NULL);
+-- Functions that use a drawn value twice, beside columns
+CREATE SEQUENCE seq_bound;
+CREATE TABLE seq_rows (x int);
+INSERT INTO seq_rows VALUES (10), (0);
+CREATE FUNCTION seq_add(int) RETURNS bigint LANGUAGE sql AS $$ SELECT nextval('seq_bound') + $1 $$;
+CREATE FUNCTION seq_twice(bigint, int) RETURNS bigint LANGUAGE sql AS 'SELECT $1 * 1000 + $1 + $2';
+CREATE FUNCTION seq_more(bigint) RETURNS bigint LANGUAGE sql
+  AS $$ SELECT $1 * 1000 + $1 + nextval('seq_bound') * 1000000 $$;
+CREATE FUNCTION seq_safe(bigint, int) RETURNS bigint LANGUAGE sql
+  AS 'SELECT CASE WHEN $2 <> 0 THEN $1 * 100 + $1 / $2 + 100 / $2 ELSE $1 END';
+SELECT seq_add(x) FROM seq_rows;
+SELECT seq_twice(nextval('seq_bound'), x) FROM seq_rows;
+SELECT seq_twice(nextval('seq_bound') + x, x * 2), x FROM seq_rows;
+SELECT seq_twice(seq_twice(nextval('seq_bound'), x), x + 1) FROM seq_rows;
+SELECT seq_more(nextval('seq_bound')), seq_more(x) FROM seq_rows;
+SELECT seq_safe(nextval('seq_bound'), x) FROM seq_rows;
+SELECT seq_twice(nextval('seq_bound'), sum(x)::int) FROM seq_rows;
+SELECT seq_twice(nextval('seq_bound') * 0, x + 1 + count(*)::int) FROM seq_rows GROUP BY x + 1, x;
+SELECT CASE WHEN x <> 0 THEN nextval('seq_bound') * 0 + 100 / x END FROM seq_rows;
+INSERT INTO seq_rows SELECT seq_twice(nextval('seq_bound'), x) FROM seq_rows;
+DROP FUNCTION seq_add(int), seq_twice(bigint, int), seq_more(bigint), seq_safe(bigint, int);
+DROP TABLE seq_rows;
+DROP SEQUENCE seq_bound;

@@ -13,3 +13,8 @@ SELECT pg_catalog.arg_max(a, t_b) FILTER (WHERE COALESCE(a, 1) > 0) AS best FROM
 SELECT abs(a) FROM t
 -- after
 SELECT abs(a) FROM t
+-- Routines of the database are named by OID.
+-- before
+SELECT plus(a), s.plus(n => zeroifnull(a)) AS b, upper('x') FROM t
+-- after
+SELECT "20100".s.plus(a) AS plus, "20100".s.plus(n => COALESCE(a, 0)) AS b, upper('x') FROM t

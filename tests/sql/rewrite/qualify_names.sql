@@ -36,6 +36,14 @@ SELECT t.a FROM t ORDER BY (SELECT max(a) FROM u)
 -- after
 SELECT t.a FROM public.t ORDER BY (SELECT max(a) FROM public.u)
 -- before
-SELECT plus(a), upper('x') FROM t
+SELECT NULL::lone, '{}'::_lone, 'a'::text, 'b'::nothing
 -- after
-SELECT s.plus(a), upper('x') FROM public.t
+SELECT NULL::s.lone, '{}'::_lone, 'a'::text, 'b'::nothing
+-- before
+WITH t AS (SELECT 1 AS a) INSERT INTO t SELECT a FROM t
+-- after
+WITH t AS (SELECT 1 AS a) INSERT INTO public.t SELECT a FROM t
+-- before
+WITH u AS (SELECT * FROM u) UPDATE t SET a = u.a FROM u, lone
+-- after
+WITH u AS (SELECT * FROM public.u) UPDATE public.t SET a = u.a FROM u, s.lone

@@ -19,3 +19,8 @@ SELECT * FROM t WHERE EXISTS (SELECT 1 FROM public.moved t)
 SELECT s.f(f(1)), x.f(2), 'a'::kind, 'b'::s.kind, CAST(NULL AS x.kind[])
 -- after
 SELECT s.g(g(1)), x.f(2), 'a'::u.sort, 'b'::u.sort, CAST(NULL AS x.kind[])
+-- Functions that are named by OID.
+-- before
+SELECT "7".s.f(1), "8".s.f(2), "9".old.f(3)
+-- after
+SELECT "7".s.f(1), "8".u.h(2), "9".new.f(3)

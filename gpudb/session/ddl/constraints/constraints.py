@@ -23,11 +23,10 @@ from gpudb.session.objects.constraints import (
     index_names_in,
 )
 from gpudb.session.objects.names import check_name_free, free_name, join_names, truncate_identifier
-from gpudb.sql.bind.dml.checks import bind_check, deparse_check, get_used_columns
+from gpudb.sql.bind.dml.checks import bind_check, deparse_check, get_used_columns, parse_expression, qualify_expression
 from gpudb.sql.bound import Call, Expr
 from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import inner, strings
-from gpudb.sql.rewrite.expand_composed import expand_calls
 from gpudb.sql.traverse import walk
 
 Definition = tuple[Any, str | None]
@@ -121,7 +120,11 @@ def _refuse_options(node: Any) -> None:
 def _with_check(context: Context, table: Table, node: Any, fresh: set[str]) -> Table:
     binder = context.binder()
     binder.expansions = Expansions()
-    expr = bind_check(binder, table, node.raw_expr, binder.new_rel())
+    if node.cooked_expr:  # of another table, as that has it
+        with binder.bind_stored():
+            expr = bind_check(binder, table, parse_expression(node.cooked_expr), binder.new_rel())
+    else:
+        expr = bind_check(binder, table, node.raw_expr, binder.new_rel())
     _refuse_processes(context, expr)
     columns = get_used_columns(table, expr)
     if node.conname:
@@ -134,9 +137,8 @@ def _with_check(context: Context, table: Table, node: Any, fresh: set[str]) -> T
         name = free_name(taken, table.name, columns[0] if len(columns) == 1 else "", "check")
     fresh.add(name)
     oid = allocate_oid(context)
-    check = Check(
-        oid, name, deparse_check(expand_calls(node.raw_expr, binder.expansions)), columns, not node.skip_validation
-    )
+    text = node.cooked_expr or deparse_check(qualify_expression(binder, node.raw_expr))
+    check = Check(oid, name, text, columns, not node.skip_validation)
     return replace(table, constraints=(*table.constraints, check))
 
 

@@ -11,7 +11,7 @@ from gpudb.catalog.tables import IndexDetails, Table
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.checks import deparse_check, parse_expression
+from gpudb.sql.bind.dml.checks import deparse_check, parse_expression, qualify_expression
 from gpudb.sql.bind.dml.generated_columns import is_mutable
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.query.sources import build_source, table_columns
@@ -20,9 +20,6 @@ from gpudb.sql.bind.types.conversions import coerce_condition
 from gpudb.sql.bound import NEW_ROWS, Call, Expr, FrameScan, Select, SetOperation, SetReturning, Values
 from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import children, strings
-from gpudb.sql.rewrite.expand_composed import expand_calls
-from gpudb.sql.rewrite.qualify_names import qualify_names
-from gpudb.sql.rewrite.rule import NameSource
 from gpudb.sql.traverse import walk
 from gpudb.types import SqlType
 from gpudb.types.facts import WITHOUT_CLASSES
@@ -56,9 +53,7 @@ def store_expression(
         if enforced:
             raise
         return deparse_check(node), None
-    node = expand_calls(node, binder.expansions)
-    names = NameSource(context.transaction.catalog, context.session.search_path())
-    return deparse_check(qualify_names(node, names) if enforced else node), expr.type.plain
+    return deparse_check(qualify_expression(binder, node)), expr.type.plain
 
 
 def _check_immutable(binder: Binder, expr: Expr, what: str, *, enforced: bool) -> None:

@@ -76,7 +76,7 @@ from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
 from gpudb.sql.bind.dml.checks import build_violation_query, parse_expression
 from gpudb.sql.bind.dml.generated_columns import bind_generated
-from gpudb.sql.bind.dml.targets import bind_declared_default, bind_default
+from gpudb.sql.bind.dml.targets import bind_column_default, bind_declared_default, bind_default
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.query.sources import build_source, table_columns
 from gpudb.sql.bind.scope import Scope
@@ -215,7 +215,7 @@ def _add_column(context: Context, table: Table, step: Any) -> None:
             list(run_query(context, Select((OutputColumn("value", null.type),), (null,))))
         put_relation(context, altered)
     else:
-        default = bind_default(context.binder(), column.default, column)
+        default = bind_column_default(context.binder(), column)
         _rewrite_table(context, table, altered, {column.name: default})
     if constraints:
         settled = context.transaction.table(table.oid)
@@ -386,7 +386,7 @@ def _check_default(context: Context, column: Column, target: SqlType) -> None:
     try:
         if untyped and not can_coerce(column.type.plain, target.plain, "a"):
             raise DatatypeMismatch(column.name)
-        bind_default(binder, column.default, replace(column, type=target))
+        bind_column_default(binder, replace(column, type=target))
     except DatatypeMismatch:
         message = f'default for column "{column.name}" cannot be cast automatically to type {target}'
         raise DatatypeMismatch(message) from None

@@ -13,7 +13,6 @@ from gpudb.session.context import Context
 from gpudb.session.ddl.constraints.constraints import Definition
 from gpudb.session.objects.constraints import allocate_oid, index_names_in, list_key_names
 from gpudb.session.objects.names import free_name, join_names, range_text, resolve_range
-from gpudb.sql.bind.dml.checks import parse_expression
 from gpudb.sql.parse.parser import inner, kind
 
 # PostgreSQL's CREATE_TABLE_LIKE_* bits.
@@ -78,9 +77,7 @@ def copy_indexes(context: Context, table: Table, elements: Any) -> Table:
 
 
 def _check_node(check: Check) -> Any:
-    node = pg.Constraint(contype=pg.CONSTR_CHECK, conname=check.name, is_enforced=True)
-    node.raw_expr.CopyFrom(parse_expression(check.expression))
-    return node
+    return pg.Constraint(contype=pg.CONSTR_CHECK, conname=check.name, cooked_expr=check.expression, is_enforced=True)
 
 
 def _key_node(what: Any, columns: tuple[str, ...], deferral: tuple[bool, bool], *, distinct: bool = True) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.parse_trees import walk_messages
 from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import replace_owner
@@ -189,16 +190,8 @@ def _find_policies(context: Context, definition: TypeDefinition) -> list[PolicyU
 
 def _type_names(query: str) -> set[str]:
     """The last part of every type name in a query."""
-    found: set[str] = set()
-    nodes: list[Any] = [parse(query)[0].node]
-    while nodes:
-        node = nodes.pop()
-        if node.DESCRIPTOR.name == "TypeName":
-            found.add(strings(node.names)[-1])
-        for field, value in node.ListFields():
-            if field.message_type is not None:
-                nodes += value if field.is_repeated else (value,)
-    return found
+    types = (each for each in walk_messages(parse(query)[0].node) if each.DESCRIPTOR.name == "TypeName")
+    return {strings(each.names)[-1] for each in types if len(each.names)}
 
 
 def _drop_fields(context: Context, composite: TypeDefinition, definition: TypeDefinition) -> None:

@@ -20,9 +20,9 @@ from gpudb.session.ddl.types.types import find_type, reserve_type
 from gpudb.session.execution.requests.requests import run_on_engine
 from gpudb.session.objects.stored_expressions import deparse_expression
 from gpudb.session.results import Result
-from gpudb.sql.bind.dml.checks import expand_text
+from gpudb.sql.bind.dml.checks import qualify_text
 from gpudb.sql.bind.dml.targets import bind_default
-from gpudb.sql.bind.types.domains import bind_check, find_definition
+from gpudb.sql.bind.types.domains import bind_check, bind_stored_check, find_definition
 from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import Constant, Expr, OutputColumn, Scan, Select
@@ -96,7 +96,7 @@ def _default(context: Context, node: Any, base: SqlType) -> str | None:
     binder = context.binder()
     binder.expansions = Expansions()
     expr = bind_default(binder, text, Column("value", base))
-    return None if isinstance(expr, Constant) and expr.value is None else expand_text(text, binder.expansions)
+    return None if isinstance(expr, Constant) and expr.value is None else qualify_text(binder, text)
 
 
 def _with_check(
@@ -115,7 +115,7 @@ def _with_check(
     binder = context.binder()
     binder.expansions = Expansions()
     bind_check(binder, text, replace(definition.type, domain=None))
-    text = expand_text(text, binder.expansions)
+    text = qualify_text(binder, text)
     oid, catalog = catalog.allocate_oid()
     # PostgreSQL checks them in order of name.
     checks = sorted((*definition.checks, Check(oid, name, text)), key=lambda each: each.name)
@@ -181,7 +181,7 @@ def _add_constraint(context: Context, definition: TypeDefinition, node: Any) -> 
     (added,) = (each for each in changed.checks if each not in definition.checks)
     _store(context, changed, catalog)
     binder = context.binder()
-    check = bind_check(binder, added.expression, replace(definition.type, domain=None))
+    check = bind_stored_check(binder, added.expression, replace(definition.type, domain=None))
     for table, column, index in _domain_columns(context, definition):
         value = Reference(1, index, replace(column.type, domain=None), column.name)
         try:

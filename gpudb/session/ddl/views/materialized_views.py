@@ -119,8 +119,7 @@ def _bind_stored_query(context: Context, table: Table) -> Query:
     """Binds the stored query, whose names are qualified; it reads with the privileges of the view's owner."""
     assert table.query is not None
     binder = context.binder()
-    binder.text, binder.search_path = table.query, (table.schema, "public")
-    with binder.accesses.run_as(table.owner):
+    with binder.bind_stored(table.query, table.schema), binder.accesses.run_as(table.owner):
         result = bind_query(binder, parse(table.query)[0].node, None)
     allowed = authorize(context, result, binder.accesses)
     assert isinstance(allowed, Query)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpudb.catalog.model import Catalog
+from gpudb.catalog.parse_trees import walk_messages
 from gpudb.catalog.policies import Policy
 from gpudb.catalog.relations import Relation, Sequence, get_stored_query
 from gpudb.catalog.tables import Table
@@ -60,14 +61,8 @@ def _rewrite_policies(table: Table, name: tuple[str, str], change: Callable[[Any
 
 
 def _change_ranges(node: Any, name: tuple[str, str], change: Callable[[Any], None]) -> int:
-    if node.DESCRIPTOR.name == "RangeVar":
-        if (node.schemaname, node.relname) != name:
-            return 0
-        change(node)
-        return 1
-    found = 0
-    for field, value in node.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                found += _change_ranges(each, name, change)
-    return found
+    ranges = (each for each in walk_messages(node) if each.DESCRIPTOR.name == "RangeVar")
+    found = [each for each in ranges if (each.schemaname, each.relname) == name]
+    for each in found:
+        change(each)
+    return len(found)

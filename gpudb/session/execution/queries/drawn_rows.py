@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -28,8 +29,11 @@ from gpudb.session.execution.session_calls import (
 )
 from gpudb.sql.bound import (
     Aggregate,
+    BoolOp,
     Call,
+    Case,
     Cast,
+    Choice,
     Column,
     Constant,
     Constrained,
@@ -37,16 +41,19 @@ from gpudb.sql.bound import (
     FrameScan,
     Let,
     OutputColumn,
+    Query,
     Select,
     SetReturning,
     Window,
 )
-from gpudb.sql.traverse import has_volatile, replace_nodes
+from gpudb.sql.fallibility import may_fail
+from gpudb.sql.traverse import has_volatile, replace_nodes, walk
 from gpudb.types import INT8, SqlType
 
 _NEXTVAL = 1574
 _ROWS = 1 << 16
 """The rows that a language is handed at once."""
+_WHOLE = (Aggregate, Window, SetReturning, *Query.__args__)
 _NARROWER = frozenset({"int2", "int4"})
 
 
@@ -64,6 +71,7 @@ class DrawnRows:
         self._frames = frames
         self._name = f"gpudb drawn rows {rel}"
         self._rel = rel
+        self._grouped = query.grouped
         self._inner: list[Expr] = []
         self._calls: list[tuple[Call, tuple[Expr, ...]]] = []
         targets = [replace_nodes(target, self._split) for target in query.targets]
@@ -84,19 +92,26 @@ class DrawnRows:
         self._stream = run_on_engine(context, engine_query, frames, snapshot)
         self.schema = pa.schema([pa.field(f"c{n}", c.type.arrow) for n, c in enumerate(query.columns, 1)])
 
-    def _split(self, node: Any) -> Any:
-        """Replaces a part without calls by a column of the engine, and a call by a column numbered from -1 down."""
-        if isinstance(node, Constant):
+    def _split(self, node: Any, *, always: bool = True) -> Any:
+        """Replaces a part without calls by a column of the engine, and a call by a column numbered from -1 down.
+
+        Of what may be left out (not `always`) the engine computes no part in advance that may fail.
+        """
+        if isinstance(node, Constant) or (isinstance(node, Column) and node.rel == self._rel):
             return node
         check_always_evaluated(node)
+        split = partial(self._split, always=always)
         if is_session_call(node):
+            # Calls are for all rows
             args = tuple(
                 replace_nodes(engine_argument(arg), self._split) if constant_argument(arg) is None else arg
                 for arg in node.args
             )
             self._calls.append((node, args))
             return Column(self._rel, -len(self._calls), node.type, node.function.name)
-        if not has_session_calls(node):
+        if not has_session_calls(node) and not self._reads_results(node):
+            if not always and self._has_parts(node) and may_fail(node):
+                return None
             self._inner.append(node)
             return Column(self._rel, len(self._inner) - 1, node.type)
         if isinstance(node, Constrained) and any(has_session_calls(check) for _, check in node.checks):
@@ -106,14 +121,25 @@ class DrawnRows:
                 )
                 raise FeatureNotSupported(message)
             checks = ((name, put_checked_value(check, node.arg)) for name, check in node.checks)
-            checked = tuple((name, replace_nodes(check, self._split)) for name, check in checks)
-            return replace(node, arg=replace_nodes(node.arg, self._split), checks=checked)
-        if isinstance(node, Let) and not has_session_calls(node.body):
-            # The body reads what the Let binds, so the engine computes both.
-            return replace(node, values=tuple(replace_nodes(value, self._split) for value in node.values))
+            checked = tuple((name, replace_nodes(check, split)) for name, check in checks)
+            return replace(node, arg=replace_nodes(node.arg, split), checks=checked)
+        if isinstance(node, Let):
+            # What it binds has become expressions over columns, which have one value wherever the body reads them
+            values = [replace_nodes(value, split) for value in node.values]
+            return replace_nodes(replace_nodes(node.body, partial(_put_values, node.rel, values)), split)
         if isinstance(node, Aggregate | Window | SetReturning) or not isinstance(node, Expr.__args__):
             raise FeatureNotSupported("a sequence function is not supported here")
+        if isinstance(node, Case | Choice | BoolOp) and always:
+            return replace_nodes(node, lambda each: None if each is node else self._split(each, always=False))
         return None
+
+    def _reads_results(self, node: Any) -> bool:
+        """Whether a part reads columns of the engine or of calls."""
+        return any(isinstance(each, Column) and each.rel == self._rel for each in walk(node))
+
+    def _has_parts(self, node: Any) -> bool:
+        """Whether the session may take a part of the engine's query apart: not what its groups or queries make."""
+        return not self._grouped and not any(isinstance(each, _WHOLE) for each in walk(node))
 
     def _place_call(self, node: Any, width: int) -> Any:
         if isinstance(node, Column) and node.rel == self._rel and node.index < 0:
@@ -227,6 +253,11 @@ class DrawnRows:
     def close(self) -> None:
         """Ends the engine's query."""
         self._stream.close()
+
+
+def _put_values(rel: int, values: Sequence[Expr], node: Any) -> Any:
+    """Returns the value of a column of a Let; None for any other node."""
+    return values[node.index] if isinstance(node, Column) and node.rel == rel else None
 
 
 def _narrows(source: SqlType, target: SqlType) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from types import FrameType
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,15 +18,16 @@ from gpudb.session.execution.binding.binding import BINDABLE, bind_statement, pa
 from gpudb.session.execution.requests.requests import fetch_from_engine
 from gpudb.session.execution.routines.acting import act_for, check_volatility, read_newest
 from gpudb.session.results import CopyIn, CopyOut, ResultColumn
-from gpudb.sql.bind.base import Arguments
+from gpudb.sql.bind.expressions.calls import strip_argument_name
 from gpudb.sql.bind.expressions.polymorphic import is_polymorphic
-from gpudb.sql.bind.expressions.routines import bind_body, check_result, parse_body
+from gpudb.sql.bind.expressions.routines import bind_body, check_result, make_arguments, parse_body, record_routine
+from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce_exactly
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import Constant, Expr, FrameScan, OutputColumn, Select, output_columns
 from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import RawStatement, changes_data, deparse
-from gpudb.sql.rewrite.expand_composed import expand_calls
+from gpudb.sql.rewrite import rewrite_stored
 from gpudb.types import SqlType
 
 _FRAME = "gpudb arguments"
@@ -39,16 +41,22 @@ Rows = tuple[list[pa.RecordBatch], tuple[ResultColumn, ...] | None]
 
 
 def expand_body(context: Context, routine: Routine) -> str:
-    """A body in the standard's form as the catalog stores it: calls of composed functions are their expressions."""
+    """A body in the standard's form as the catalog stores it: with what its names denote now."""
     values = tuple(Reference(-1, index, each.type, each.name) for index, each in enumerate(routine.inputs))
     texts = []
     for each in parse_body(routine):
-        binder = context.binder()
-        binder.text, binder.expansions = each.text, Expansions()
-        binder.arguments = Arguments(routine.name, tuple(each.name for each in routine.inputs), values)
+        arguments = make_arguments(replace(routine, standard=False), values)
+        inside = replace(context, statement=each, arguments=arguments)
+        binder = inside.binder()
+        binder.expansions = Expansions()
         if each.kind in BINDABLE:
             bind_statement(binder, each)
-        texts.append(deparse(expand_calls(each.node, binder.expansions)))
+        elif each.kind == "CallStmt":
+            call: Any = each.node.funccall
+            for argument in call.args:
+                binder.bind_expression(Scope(clause="CALL"), strip_argument_name(argument))
+            record_routine(binder, call, context.session.resolve_procedure(inside))
+        texts.append(deparse(rewrite_stored(each.node, binder.catalog, binder.search_path, binder.expansions)))
     return ";\n".join(texts)
 
 
@@ -68,7 +76,7 @@ class SqlLanguage:
                 columns = bind_body(binder, routine, values, each.node)[0].columns
             elif each.kind in BINDABLE:
                 binder.text = each.text
-                binder.arguments = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
+                binder.arguments = make_arguments(routine, values)
                 columns = output_columns(bind_statement(binder, each))
         if routine.kind == "p" or routine.result.name == "void":
             return
@@ -114,7 +122,7 @@ def run_routine(context: Context, routine: Routine, values: tuple[Expr, ...]) ->
 def _run_statements(
     context: Context, routine: Routine, statements: Sequence[RawStatement], values: tuple[Expr, ...]
 ) -> Rows:
-    arguments = Arguments(routine.name, tuple(each.name for each in routine.inputs), values)
+    arguments = make_arguments(routine, values)
     batches: list[pa.RecordBatch] = []
     columns: tuple[ResultColumn, ...] | None = None
     for number, statement in enumerate(statements, 1):

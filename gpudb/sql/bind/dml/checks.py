@@ -27,9 +27,8 @@ from gpudb.sql.bound import (
     SortKey,
     Test,
 )
-from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import children, deparse, inner, kind, parse
-from gpudb.sql.rewrite.expand_composed import expand_calls
+from gpudb.sql.rewrite import rewrite_stored
 from gpudb.sql.traverse import walk
 from gpudb.types import INT4, INT8
 from gpudb.values.datetime_style import use_style
@@ -63,11 +62,8 @@ def build_violation_query(binder: Binder, table: Table, *, stored: bool = False)
     `table.checks`; no row if there is no violation.
     """
     rel = binder.new_rel()
-    text, binder.text = binder.text, ""
-    try:
+    with binder.bind_stored():
         tests = [bind_check(binder, table, parse_expression(check.expression), rel) for check in table.checks]
-    finally:
-        binder.text = text
     number = OutputColumn(ROW_NUMBER, INT8)
     row: Expr = Constant(0, INT8) if stored else Column(rel, len(table.columns), INT8, ROW_NUMBER)
     failed: tuple[Expr, ...] = tuple(Test(test, "FALSE") for test in tests)
@@ -93,9 +89,14 @@ def deparse_check(node: Any) -> str:
     return _deparse(copy)
 
 
-def expand_text(text: str, expansions: Expansions) -> str:
-    """Returns an expression as the catalog stores it: without the calls that were recorded when its text was bound."""
-    return _deparse(expand_calls(parse_expression(text), expansions)) if expansions.calls else text
+def qualify_expression(binder: Binder, node: Any) -> Any:
+    """Returns an expression (a Node) that means the same under any search path, once its text has been bound."""
+    return rewrite_stored(node, binder.catalog, binder.search_path, binder.expansions)
+
+
+def qualify_text(binder: Binder, text: str) -> str:
+    """Returns an expression that means the same under any search path, once it has been bound."""
+    return _deparse(qualify_expression(binder, parse_expression(text)))
 
 
 def rename_column(text: str, old: str, new: str) -> str:

@@ -56,11 +56,8 @@ def _bind(binder: Binder, table: Table, text: str, rel: int) -> Expr:
     source = build_source(binder, rel, FrameScan(rel, NEW_ROWS, columns), columns, table.name, None, table.schema)
     scope.add(source.items, source.columns)
     scope.rels.add(rel)
-    before, binder.text = binder.text, ""
-    try:
+    with binder.bind_stored():
         return bind_expression(binder, scope, parse_expression(text))
-    finally:
-        binder.text = before
 
 
 def bind_guarded(binder: Binder, table: Table, exclusion: Exclusion, rel: int) -> tuple[tuple[Expr, ...], Expr | None]:

@@ -12,7 +12,7 @@ from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError
 from gpudb.functions.library import casts, functions_by_oid
 from gpudb.functions.resolve import can_coerce
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.checks import deparse_check, parse_expression
+from gpudb.sql.bind.dml.checks import deparse_check, parse_expression, qualify_expression
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.scope import NamespaceItem, Scope
 from gpudb.sql.bind.types.coercion import coerce_to_changed, coerce_to_column, fails_when_used
@@ -31,7 +31,6 @@ from gpudb.sql.bound import (
 )
 from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import children, strings
-from gpudb.sql.rewrite.expand_composed import expand_calls
 from gpudb.sql.traverse import walk
 from gpudb.types import get_output_function
 from gpudb.values.datetime_style import use_style
@@ -49,13 +48,9 @@ def bind_generated(
     seen = tuple((c.name, Column(rel, index, c.type, c.name)) for index, c in enumerate(columns, first))
     scope.add((NamespaceItem(table, seen),), seen)
     scope.rels.add(rel)
-    outer, binder.text = binder.text, f"SELECT {text}"
-    try:
-        return coerce_to_changed(
-            binder, bind_expression(binder, scope, parse_expression(text)), column.name, column.type
-        )
-    finally:
-        binder.text = outer
+    with binder.bind_stored(f"SELECT {text}"):
+        expr = bind_expression(binder, scope, parse_expression(text))
+        return coerce_to_changed(binder, expr, column.name, column.type)
 
 
 def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Sequence[TableColumn], table: str) -> str:
@@ -87,7 +82,7 @@ def check_generated(binder: Binder, node: Any, column: TableColumn, columns: Seq
             raise binder.locate_expr(error, each)
         if is_mutable(each):
             raise SqlError.of("invalid_object_definition", "generation expression is not immutable")
-    return deparse_check(expand_calls(node, binder.expansions))
+    return deparse_check(qualify_expression(binder, node))
 
 
 def is_mutable(node: object) -> bool:

@@ -14,7 +14,7 @@ from gpudb.catalog.tables import SYSTEM_COLUMNS, Table
 from gpudb.catalog.tables import Column as TableColumn
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.dml.checks import expand_text
+from gpudb.sql.bind.dml.checks import qualify_text
 from gpudb.sql.bind.dml.part_assignments import assign_part
 from gpudb.sql.bind.dml.view_targets import ChangeTarget, build_view_item, list_tests_of_only, resolve_target
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -100,7 +100,8 @@ def assign(binder: Binder, expr: Expr, column: TableColumn) -> Expr:
 def bind_column_default(binder: Binder, column: TableColumn) -> Expr:
     """Binds the default of a column, or of its domain, as the column's type; NULL without one."""
     if (text := get_default_text(binder, column)) is not None:
-        return bind_default(binder, text, column)
+        with binder.bind_stored(binder.text):
+            return bind_default(binder, text, column)
     if column.type.domain is not None:
         return coerce_to_column(binder, Constant(None, UNKNOWN), column.name, column.type)
     return Constant(None, column.type)
@@ -127,13 +128,9 @@ def bind_declared_default(binder: Binder, text: str, column: TableColumn) -> str
     except SqlError as error:
         if not fails_when_used(error):
             raise
-        return expand_text(text, binder.expansions)
+        return qualify_text(binder, text)
     plain = column.type.domain is None and column.type.modifier == -1
-    return (
-        None
-        if plain and isinstance(result, Constant) and result.value is None
-        else expand_text(text, binder.expansions)
-    )
+    return None if plain and isinstance(result, Constant) and result.value is None else qualify_text(binder, text)
 
 
 def bind_assignments(

@@ -51,11 +51,8 @@ def list_frame_columns(relation: Table) -> tuple[OutputColumn, ...]:
 def build_condition_query(binder: Binder, relation: Table, condition: str, *, for_each_row: bool) -> Select:
     """Returns the query for whether the condition holds, for each row of the frame NEW_ROWS in order."""
     rel = binder.new_rel()
-    text, binder.text = binder.text, ""
-    try:
+    with binder.bind_stored():
         test = bind_trigger_condition(binder, relation, parse_expression(condition), rel)
-    finally:
-        binder.text = text
     source = FrameScan(rel, NEW_ROWS, list_frame_columns(relation)) if for_each_row else None
     return Select((OutputColumn("holds", BOOL),), (test,), source)
 

@@ -143,13 +143,8 @@ def bind_view_rows(binder: Binder, table: Table) -> Query:
     """Binds the rows of a view that its INSTEAD OF triggers change; they have no positions."""
     view = binder.catalog.find_relation_by_oid(table.oid)
     assert isinstance(view, View)
-    text, path, arguments, binder.text = binder.text, binder.search_path, binder.arguments, view.query
-    binder.search_path, binder.arguments = (view.schema, "public"), None
-    try:
-        with binder.accesses.below(view):
-            query = binder.bind_query(parse(view.query)[0].node, None)
-    finally:
-        binder.text, binder.search_path, binder.arguments = text, path, arguments
+    with binder.bind_stored(view.query, view.schema), binder.accesses.below(view):
+        query = binder.bind_query(parse(view.query)[0].node, None)
     return build_barrier(query) if view.security_barrier else query
 
 

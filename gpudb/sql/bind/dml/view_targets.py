@@ -117,18 +117,14 @@ def resolve_target(binder: Binder, relation: Relation, rel: int, verb: str) -> C
     seen = tuple((names[n] if n < len(names) else name, expr) for n, (name, expr) in enumerate(result.columns))
     scope.add((NamespaceItem(alias, seen, base.schemaname if not base.HasField("alias") else None),), seen)
     scope.rels.add(rel)
-    text, path, binder.text, binder.search_path = binder.text, binder.search_path, "", (relation.schema, "public")
-    try:
-        with binder.accesses.below(relation):
-            targets = [expr for _, expr in bind_targets(binder, scope, node.target_list)]
-            scope.clause = "WHERE"
-            own = (
-                (coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE"),)
-                if present(node.where_clause)
-                else ()
-            )
-    finally:
-        binder.text, binder.search_path = text, path
+    with binder.bind_stored(schema=relation.schema), binder.accesses.below(relation):
+        targets = [expr for _, expr in bind_targets(binder, scope, node.target_list)]
+        scope.clause = "WHERE"
+        own = (
+            (coerce_condition(binder, bind_expression(binder, scope, node.where_clause), "WHERE"),)
+            if present(node.where_clause)
+            else ()
+        )
     view_columns: Columns = tuple((c.name, expr) for c, expr in zip(relation.columns, targets, strict=True))
     if verb != "delete from" and not any(isinstance(expr, Column) and expr.rel == rel for _, expr in view_columns):
         raise _not_updatable(relation, verb, "that have no updatable columns are not automatically updatable")
@@ -200,12 +196,8 @@ def _find_syntactic_reason(node: Any) -> str | None:
 def _find_bound_reason(binder: Binder, view: View) -> str | None:
     """Returns the reason in a view's select list or FROM why it is not updatable."""
     node: Any = parse(view.query)[0].node
-    text, path, binder.text, binder.search_path = binder.text, binder.search_path, "", (view.schema, "public")
-    try:
-        with binder.accesses.pause():
-            query = bind_query(binder, node, None)
-    finally:
-        binder.text, binder.search_path = text, path
+    with binder.bind_stored(schema=view.schema), binder.accesses.pause():
+        query = bind_query(binder, node, None)
     parts = [part for target in query.targets for part in walk(target)] if isinstance(query, Select) else []
     for found, what in ((Aggregate, "aggregate"), (Window, "window"), (SetReturning, "set-returning")):
         if any(isinstance(part, found) for part in parts):

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from postgast import pg_query_pb2 as pg
+
+from gpudb.catalog.pinned_routines import pin_call
 from gpudb.catalog.postgres.extension_objects import has_extension_object
 from gpudb.catalog.routines import Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
@@ -18,14 +21,15 @@ from gpudb.sql.bind.expressions.aggregates import ORDERED_SETS, bind_aggregate, 
 from gpudb.sql.bind.expressions.operators import build_call
 from gpudb.sql.bind.expressions.ordering import bind_sort_keys
 from gpudb.sql.bind.expressions.routines import (
-    as_function,
     bind_scalar,
     bind_set,
     complete_call,
     declare_result,
     find_routines,
     get_routine,
-    is_system_first,
+    is_own_first,
+    record_routine,
+    resolve_call,
 )
 from gpudb.sql.bind.expressions.single_expressions import bind_single_expression
 from gpudb.sql.bind.expressions.text_search_queries import bind_rewrite
@@ -53,7 +57,7 @@ def call_function(binder: Binder, name: str, args: Sequence[Expr]) -> Expr:
 
 def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
     """Binds a FuncCall message."""
-    node = drop_void_parameters(binder, node)
+    written, node = node, drop_void_parameters(binder, node)
     names = strings(node.funcname)
     name = names[-1]
     routines = find_routines(binder, names)
@@ -63,22 +67,25 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         and not routines
         and not has_extension_object(binder.catalog, names[0], name)
     ):
-        raise _missing_function(binder, scope, names, node)
+        raise _missing_function(binder, scope, names[-2:], node)
     sets = scope.set_calls
-    written = _bind_arguments(binder, scope, node, routines)
-    args, order, filter_expr = written.args, written.order, written.filter
+    bound = _bind_arguments(binder, scope, node, routines)
+    args, order, filter_expr = bound.args, bound.order, bound.filter
     over = node.over if node.HasField("over") else None
     if node.agg_within_group:
         if over is not None:
             raise FeatureNotSupported(f"OVER is not supported for ordered-set aggregate {name}")
         return bind_ordered_set(binder, scope, name, args, order, filter_expr)
-    if not routines and (converted := bind_type_call(binder, name, args)) is not None:
+    is_own = not routines or is_own_first(binder, names)
+    if is_own and (converted := bind_type_call(binder, name, args)) is not None:
         _check_plain(node, name)
         return converted
     candidate = _resolve(binder, node, names, args, routines)
     if not isinstance(candidate, resolve.Candidate):
         return candidate
     routine = get_routine(routines, candidate, args)
+    if routine is not None:
+        record_routine(binder, written, routine)
     if routine is not None and routine.kind == "a":
         _check_star(node, routine.signature, args)
         return bind_user_aggregate(binder, scope, routine, candidate, args, order, filter_expr, node)
@@ -103,7 +110,7 @@ def bind_call(binder: Binder, scope: Scope, node: Any) -> Expr:
         return _bind_set_returning(binder, scope, candidate, args, node.location)
     if target.kind == "f":
         return build_call(binder, candidate, args)
-    return _bind_over_rows(binder, scope, node, candidate, replace(written, args=args), sets=sets)
+    return _bind_over_rows(binder, scope, node, candidate, replace(bound, args=args), sets=sets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +152,19 @@ def _resolve(
 ) -> resolve.Candidate | Expr:
     """Returns the function that a call denotes, or the field that `name(row)` denotes if there is no such function."""
     name = names[-1]
-    own = tuple(map(as_function, routines))
-    types = tuple(arg.type.plain for arg in args)
-    named, first = get_argument_names(node.args), is_system_first(binder, names, routines)
+    field = _find_field(node, name, args)
+    if field is not None and is_own_first(binder, names):
+        routines = ()
+    named = get_argument_names(node.args)
     try:
-        return resolve.resolve_function(name, types, "fawp", node.func_variadic, own, named, first)
+        return resolve_call(binder, names, args, routines, variadic=node.func_variadic, named=named)
     except UndefinedFunction as missing:
-        if (part := _find_field(node, name, args)) is not None:
-            return part
+        if field is not None:
+            return field
         if len(names) == 1:
             raise
-        written = missing.message.replace(f"function {name}(", f"function {'.'.join(names)}(", 1)
-        raise UndefinedFunction(written, hint=missing.hint) from None
+        shown = missing.message.replace(f"function {name}(", f"function {'.'.join(names)}(", 1)
+        raise UndefinedFunction(shown, hint=missing.hint) from None
 
 
 def _bind_over_rows(
@@ -209,30 +217,52 @@ def _bind_filter(binder: Binder, scope: Scope, node: Any) -> Expr | None:
         scope.clause = clause
 
 
-def apply_to_row(binder: Binder, scope: Scope, name: str, row: Expr) -> Expr | None:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A message `row.name` of a text, which may call a function, and the Node of its row.
+
+    `is_whole` is whether the message is no more than that.
+    """
+
+    message: Any
+    row: Any
+    is_whole: bool = True
+
+    def record(self, binder: Binder, routine: Routine) -> None:
+        """Records which routine it calls, if the text is stored; 0A000 if there is more behind it."""
+        if binder.expansions is not None:
+            if not self.is_whole:
+                message = f"a field of what function {routine.name} returns is not supported here in what is stored"
+                raise FeatureNotSupported(message, hint=f"Write {routine.name}(row).")
+            call = pg.FuncCall(args=[self.row], funcformat=pg.COERCE_EXPLICIT_CALL)
+            pin_call(call, routine)
+            binder.expansions.record(self.message, pg.Node(func_call=call), routine.name)
+
+
+def apply_to_row(binder: Binder, scope: Scope, name: str, row: Expr, written: Written | None) -> Expr | None:
     """Returns `name(row)` for `row.name` if there is such a function; None if not."""
     routines = find_routines(binder, (name,))
     try:
-        candidate = resolve.resolve_function(
-            name, (row.type.plain,), "f", user_functions=tuple(map(as_function, routines))
-        )
+        candidate = resolve_call(binder, (name,), [row], routines, kinds="f")
     except SqlError:
         return None
     routine = get_routine(routines, candidate, [row])
     if routine is None:
         return build_call(binder, candidate, [row])
+    if written is not None:
+        written.record(binder, routine)
     routine, args = complete_call(binder, routine, candidate, [row])
     return _inline_routine(binder, scope, routine, args, -1)
 
 
-def bind_member(binder: Binder, scope: Scope, row: Expr, name: str) -> Expr:
+def bind_member(binder: Binder, scope: Scope, row: Expr, name: str, written: Written | None) -> Expr:
     """Binds `(row).name`: a field, or else a function of the row; for other values a cast or a function."""
     try:
         return records.get_field_by_name(row, name)
     except SqlError as error:
         if error.sqlstate not in {"42703", "42809"}:
             raise
-        result = bind_type_call(binder, name, (row,)) or apply_to_row(binder, scope, name, row)
+        result = bind_type_call(binder, name, (row,)) or apply_to_row(binder, scope, name, row, written)
         if result is None:
             raise
         return result

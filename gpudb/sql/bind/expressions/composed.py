@@ -18,7 +18,7 @@ from gpudb.sql.bind.expressions.calls import bind_type_call
 from gpudb.sql.bind.expressions.routines import find_routines
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.rows import is_row
-from gpudb.sql.bound import Aggregate, Call, Column, Constant, Expr, Let, Window
+from gpudb.sql.bound import Aggregate, Column, Constant, Expr, Let, Window
 from gpudb.sql.parse.parser import children, inner, kind, present, strings
 from gpudb.sql.parse.templates import fill_template
 from gpudb.sql.parse.values import read_constant, strip_casts
@@ -70,12 +70,8 @@ def _has_clauses(call: Any) -> bool:
 
 def _record(binder: Binder, call: Any, template: str) -> None:
     """Records what a call of a query that is stored stands for; 0A000 if it stands for several expressions."""
-    if binder.expansions is None:
-        return
-    key, made = call.SerializeToString(deterministic=True), _fill(template, call)
-    if binder.expansions.calls.setdefault(key, made) != made:
-        message = f"{strings(call.funcname)[0]} of columns of several types is not supported in what is stored"
-        raise FeatureNotSupported(message)
+    if binder.expansions is not None:
+        binder.expansions.record(call, _fill(template, call), strings(call.funcname)[0])
 
 
 # ------------------------------------------------------------------------------------------ values
@@ -96,20 +92,13 @@ def _bind_value(
     repeated = [place for place in volatile if uses.count(place) > 1]
     if not repeated:
         return result
-    if binder.expansions is not None or _advances_by_row(operands):
+    if binder.expansions is not None:
         raise _refuse_volatile(call)
     rel, once = -binder.new_rel(), list(operands)
     for index, place in enumerate(repeated):
         once[place] = Column(rel, index, operands[place].type)
     body, _ = _bind_template(binder, scope, template, once)
     return Let(rel, tuple(operands[place] for place in repeated), body, body.type)
-
-
-def _advances_by_row(operands: Sequence[Expr]) -> bool:
-    """Whether operands call nextval or its like and read columns: of those rows engines compute no value once."""
-    nodes = [each for operand in operands for each in walk(operand)]
-    calls = any(isinstance(each, Call) and each.function.name.endswith("val") for each in nodes)
-    return calls and any(isinstance(each, Column) for each in nodes)
 
 
 def _refuse_volatile(call: Any) -> FeatureNotSupported:
@@ -120,12 +109,8 @@ def _refuse_volatile(call: Any) -> FeatureNotSupported:
 def _bind_template(binder: Binder, scope: Scope, template: str, operands: Sequence[Expr]) -> tuple[Expr, Sequence[int]]:
     """Binds an expression; returns it, and the place of the operand of each use."""
     own = Arguments("", ("",) * len(operands), tuple(operands))
-    outer = binder.arguments, binder.expansions
-    binder.arguments, binder.expansions = own, None
-    try:
+    with binder.changed(arguments=own, expansions=None):
         return binder.bind_expression(scope, _parse_template(template)), own.uses
-    finally:
-        binder.arguments, binder.expansions = outer
 
 
 # ------------------------------------------------------------------------------------------ aggregates

@@ -128,11 +128,11 @@ def _resolve_column(binder: Binder, scope: Scope, node: Any) -> Expr:
         return stars.bind_relation_row(binder, scope, node)
     names = strings(node.fields)
     if binder.arguments is not None:
-        return binder.arguments.choose(names, lambda: _resolve_names(binder, scope, names))
-    return _resolve_names(binder, scope, names)
+        return binder.arguments.choose(names, lambda: _resolve_names(binder, scope, node, names))
+    return _resolve_names(binder, scope, node, names)
 
 
-def _resolve_names(binder: Binder, scope: Scope, names: tuple[str, ...]) -> Expr:
+def _resolve_names(binder: Binder, scope: Scope, node: Any, names: tuple[str, ...]) -> Expr:
     match names:
         case (name,):
             if name in SYSTEM_COLUMNS and (column := bind_system_column(binder, scope, name)) is not None:
@@ -160,18 +160,23 @@ def _resolve_names(binder: Binder, scope: Scope, names: tuple[str, ...]) -> Expr
                 and scope.resolve_relation(alias) is None
                 and (row := known.by_name(alias)) is not None
             ):
-                return calls.bind_member(binder, scope, row, name)
-            return _bind_qualified(binder, scope, alias, name)
+                return calls.bind_member(binder, scope, row, name, _as_call(node, *node.fields[:-1]))
+            return _bind_qualified(binder, scope, node, alias, name)
         case (schema, alias, name):
-            return _bind_qualified(binder, scope, alias, name, schema)
+            return _bind_qualified(binder, scope, node, alias, name, schema)
         case (database, schema, alias, name) if database == binder.catalog.database:
-            return _bind_qualified(binder, scope, alias, name, schema)
+            return _bind_qualified(binder, scope, node, alias, name, schema)
     if len(names) > 4:
         raise SyntaxError_(f"improper qualified name (too many dotted names): {'.'.join(names)}")
     raise FeatureNotSupported(f"cross-database references are not implemented: {'.'.join(names)}")
 
 
-def _bind_qualified(binder: Binder, scope: Scope, alias: str, name: str, schema: str | None = None) -> Expr:
+def _as_call(node: Any, *row: Any) -> calls.Written:
+    """Returns a ColumnRef message `row.name` as what may call a function of the row, whose own reference is `row`."""
+    return calls.Written(node, pg.Node(column_ref=pg.ColumnRef(fields=row, location=node.location)))
+
+
+def _bind_qualified(binder: Binder, scope: Scope, node: Any, alias: str, name: str, schema: str | None = None) -> Expr:
     """Binds alias.name: a column of the relation, or a function of its row."""
     try:
         return scope.resolve_qualified(alias, name, schema)
@@ -181,7 +186,8 @@ def _bind_qualified(binder: Binder, scope: Scope, alias: str, name: str, schema:
             raise
         if (column := bind_item_column(binder, item, name)) is not None:
             return column
-        result = calls.apply_to_row(binder, scope, name, records.bind_whole_row(binder, item))
+        written = _as_call(node, *node.fields[:-1], pg.Node(a_star=pg.A_Star()))
+        result = calls.apply_to_row(binder, scope, name, records.bind_whole_row(binder, item), written)
         if result is None:
             raise
         return result

@@ -8,7 +8,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from postgast import pg_query_pb2 as pg
+
 from gpudb.catalog.languages import TRAITS
+from gpudb.catalog.pinned_routines import pin_call, read_pin
 from gpudb.catalog.role_policies import asks_for_role
 from gpudb.catalog.routines import Argument, Routine, get_routine_path
 from gpudb.catalog.row_types import get_row_type, refresh_row_types
@@ -62,6 +65,9 @@ def find_routines(binder: Binder, names: Sequence[str]) -> tuple[Routine, ...]:
     """Returns the routines that a name may denote."""
     if not binder.catalog.routines:
         return ()
+    if binder.stored_within is not None and (oid := read_pin(names)):
+        pinned = binder.catalog.find_routine_by_oid(oid)
+        return () if pinned is None else (refresh_row_types(binder.catalog, pinned),)
     if len(names) > 1:
         binder.accesses.add_schema(names[-2])
     path = get_routine_path("".join(names[-2:-1]), binder.search_path)
@@ -76,6 +82,51 @@ def is_system_first(binder: Binder, names: Sequence[str], routines: Sequence[Rou
         return None if routines else True
     path = [each for each in binder.search_path if not each.startswith("pg_temp")]  # where no function is looked up
     return "pg_catalog" not in path or path[0] == "pg_catalog"
+
+
+def is_own_first(binder: Binder, names: Sequence[str]) -> bool:
+    """Whether a name in a text that the catalog stores is of PostgreSQL's functions, whatever routines there are."""
+    return binder.stored_within is not None and len(names) == 1
+
+
+def has_routines(binder: Binder, names: Sequence[str]) -> bool:
+    """Whether routines hide gpudb's own function of a name; PostgreSQL has none of it."""
+    return not is_own_first(binder, names) and bool(find_routines(binder, names))
+
+
+def resolve_call(
+    binder: Binder,
+    names: Sequence[str],
+    args: Sequence[Expr],
+    routines: Sequence[Routine],
+    *,
+    kinds: str = "fawp",
+    variadic: bool = False,
+    named: tuple[str, ...] = (),
+) -> resolve.Candidate:
+    """Returns the function that a call denotes, of PostgreSQL's own and of the routines that its name may denote.
+
+    42883, 42725. In a stored text a routine without its OID is looked for only if PostgreSQL has no function for the
+    call: the text was stored by an earlier version.
+    """
+    types = tuple(arg.type.plain for arg in args)
+    if routines and is_own_first(binder, names):
+        try:
+            return resolve.resolve_function(names[-1], types, kinds, variadic, (), named)
+        except SqlError:
+            pass
+    own, first = tuple(map(as_function, routines)), is_system_first(binder, names, routines)
+    return resolve.resolve_function(names[-1], types, kinds, variadic, own, named, first)
+
+
+def record_routine(binder: Binder, call: Any, routine: Routine) -> None:
+    """Records which routine a FuncCall message of a text that is stored calls; 0A000 if it calls several."""
+    if binder.expansions is None:
+        return
+    made = type(call)()
+    made.CopyFrom(call)
+    pin_call(made, routine)
+    binder.expansions.record(call, pg.Node(func_call=made), routine.name)
 
 
 def as_function(routine: Routine) -> Function:
@@ -179,7 +230,7 @@ def complete_call(
             continue
         assert argument.default is not None
         node = inner(parse(f"SELECT {argument.default}")[0].node.target_list[0]).val
-        with use_style():
+        with use_style(), binder.bind_stored():
             expr = binder.bind_expression(Scope(clause="DEFAULT expressions"), node)
         result.append(coerce(binder, expr, argument.type, "a"))
     return routine, result
@@ -407,22 +458,34 @@ def _bind_single_query(binder: Binder, routine: Routine, values: Sequence[Expr])
 
 def bind_body(binder: Binder, routine: Routine, values: Sequence[Expr], node: Any) -> tuple[Query, list[int]]:
     """Binds a query of a routine's body; its errors have no position in the text of the call."""
-    text, arguments, expansions, depth = binder.text, binder.arguments, binder.expansions, binder.routine_depth
-    friendly = binder.friendly
+    depth = binder.routine_depth
     if depth >= _MAX_NESTED:
         raise FeatureNotSupported(f"function {routine.signature} calls itself: recursion is not supported")
-    own = Arguments(routine.name, tuple(each.name for each in routine.inputs), tuple(values))
-    binder.text, binder.arguments, binder.expansions, binder.routine_depth = routine.body, own, None, depth + 1
-    binder.friendly = True
-    try:
-        with binder.accesses.run_as(routine.owner if routine.definer else None):
+    within = binder.search_path if binder.stored_within is None else binder.stored_within
+    own = make_arguments(routine, values)
+    with (
+        binder.changed(
+            text=routine.body,
+            search_path=within,
+            stored_within=within if own.stored else None,
+            arguments=own,
+            expansions=None,
+            routine_depth=depth + 1,
+            friendly=True,
+        ),
+        binder.accesses.run_as(routine.owner if routine.definer else None),
+    ):
+        try:
             return _expand_record(binder, routine, binder.bind_query(node, None)), own.uses
-    except GpudbError as error:
-        error.position = None
-        raise
-    finally:
-        binder.text, binder.arguments, binder.expansions, binder.routine_depth = text, arguments, expansions, depth
-        binder.friendly = friendly
+        except GpudbError as error:
+            error.position = None
+            raise
+
+
+def make_arguments(routine: Routine, values: Sequence[Expr]) -> Arguments:
+    """Returns the arguments with which a routine's body is bound."""
+    names = tuple(each.name for each in routine.inputs)
+    return Arguments(routine.name, names, tuple(values), stored=routine.standard)
 
 
 def _expand_record(binder: Binder, routine: Routine, query: Query) -> Query:

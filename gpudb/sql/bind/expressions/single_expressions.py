@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -11,13 +11,14 @@ import postgast
 from google.protobuf.message import Message
 
 from gpudb.catalog.languages import TRAITS
+from gpudb.catalog.parse_trees import walk_messages
 from gpudb.catalog.routines import Routine
 from gpudb.errors import GpudbError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.routines import bind_scalar, check_result, find_routines
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Expr, OutputColumn
-from gpudb.sql.parse.parser import children, parse, strings
+from gpudb.sql.parse.parser import parse, strings
 
 _REFUSED = {"SubLink", "WindowDef", "SetToDefault"}
 
@@ -87,7 +88,7 @@ def _read_expression(body: str) -> str | None:
 def _is_over(routine: Routine, node: Message) -> bool:
     """Whether an expression names parameters alone and has no subquery."""
     names = {each.name for each in routine.inputs}
-    for each in _walk(node):
+    for each in walk_messages(node):
         if each.DESCRIPTOR.name in _REFUSED:
             return False
         if each.DESCRIPTOR.name == "ColumnRef":
@@ -99,10 +100,4 @@ def _is_over(routine: Routine, node: Message) -> bool:
 
 def _called_functions(text: str) -> list[tuple[str, ...]]:
     (statement,) = parse(text)
-    return [strings(each.funcname) for each in _walk(statement.node) if each.DESCRIPTOR.name == "FuncCall"]
-
-
-def _walk(node: Message) -> Iterator[Message]:
-    yield node
-    for each in children(node):
-        yield from _walk(each)
+    return [strings(each.funcname) for each in walk_messages(statement.node) if each.DESCRIPTOR.name == "FuncCall"]

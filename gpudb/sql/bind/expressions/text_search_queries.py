@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
-from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
+from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.functions.text_search import REWRITE_ALL
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.types.coercion import coerce
@@ -13,7 +13,6 @@ from gpudb.sql.bound import Call, Constant, Expr, Query, Select
 from gpudb.sql.parse.parser import children, parse
 from gpudb.types import SqlType
 
-T = TypeVar("T")
 _TSQUERY = SqlType("tsquery")
 _PAIRS = "SELECT ARRAY(SELECT ARRAY[t::pg_catalog.text, s::pg_catalog.text] FROM (SELECT 1) AS q(t, s))"
 _STATISTICS = """
@@ -28,10 +27,10 @@ _OF_WEIGHT = "coalesce(pg_catalog.cardinality(pg_catalog.array_positions(e.weigh
 def bind_rewrite(binder: Binder, args: Sequence[Expr]) -> Expr:
     """Binds ts_rewrite(query, 'SELECT target, substitute …'); 22023 for other columns, 0A000 for no literal."""
     text = _read_text(args[1], "ts_rewrite")
-    columns = _bind_apart(binder, text, lambda: binder.bind_query(_parse_query(text, "ts_rewrite"), None)).columns
+    columns = _bind(binder, text, lambda: _parse_query(text, "ts_rewrite")).columns
     if [each.type.name for each in columns] != ["tsquery", "tsquery"]:
         raise SqlError.of("invalid_parameter_value", "ts_rewrite query must return two tsquery columns")
-    pairs = _bind_apart(binder, text, lambda: binder.bind_query(_put_query(_PAIRS, text, "ts_rewrite"), None))
+    pairs = _bind(binder, text, lambda: _put_query(_PAIRS, text, "ts_rewrite"))
     assert isinstance(pairs, Select)
     return Call(REWRITE_ALL, (coerce(binder, args[0], _TSQUERY), pairs.targets[0]), _TSQUERY)
 
@@ -39,7 +38,7 @@ def bind_rewrite(binder: Binder, args: Sequence[Expr]) -> Expr:
 def bind_statistics(binder: Binder, args: Sequence[Expr]) -> Query:
     """Binds ts_stat('SELECT vector …', weights) in FROM: the words of the vectors; 22023, 0A000 for no literal."""
     text = _read_text(args[0], "ts_stat")
-    columns = _bind_apart(binder, text, lambda: binder.bind_query(_parse_query(text, "ts_stat"), None)).columns
+    columns = _bind(binder, text, lambda: _parse_query(text, "ts_stat")).columns
     if [each.type.name for each in columns] != ["tsvector"]:
         raise SqlError.of("invalid_parameter_value", "ts_stat query must return one tsvector column")
     entries = _EVERY
@@ -47,7 +46,12 @@ def bind_statistics(binder: Binder, args: Sequence[Expr]) -> Query:
         weights = sorted(set(_read_text(args[1], "ts_stat").upper()) & set("ABCD"))
         entries = " + ".join(_OF_WEIGHT.format(weight=each) for each in weights) or "0"
     template = _STATISTICS.format(entries=entries)
-    return _bind_apart(binder, text, lambda: binder.bind_query(_put_query(template, text, "ts_stat"), None))
+    return _bind(binder, text, lambda: _put_query(template, text, "ts_stat"))
+
+
+def _bind(binder: Binder, text: str, make_tree: Callable[[], Any]) -> Query:
+    with binder.bind_apart(text):
+        return binder.bind_query(make_tree(), None)
 
 
 def _read_text(arg: Expr, name: str) -> str:
@@ -74,23 +78,3 @@ def _put_query(template: str, text: str, name: str) -> Any:
             return node
         stack += children(each)
     raise AssertionError(template)
-
-
-def _bind_apart(binder: Binder, text: str, bind: Callable[[], T]) -> T:
-    """Binds what has a text of its own: its `$1` would be the statement's, and its places are not the statement's."""
-    kept = binder.text, binder.expansions, binder.arguments, binder.row_locks, binder.max_parameters
-    binder.text, binder.expansions, binder.arguments, binder.row_locks, binder.max_parameters = (
-        text,
-        None,
-        None,
-        None,
-        0,
-    )
-    try:
-        return bind()
-    except GpudbError as error:
-        error.position = 0
-        error.where = error.where or f'SQL statement "{text.strip()}"'
-        raise
-    finally:
-        binder.text, binder.expansions, binder.arguments, binder.row_locks, binder.max_parameters = kept

@@ -174,15 +174,9 @@ def _bind_sequence(binder: Binder, rel: int, sequence: Sequence, alias: Any) -> 
 
 @use_style()
 def _bind_view(binder: Binder, rel: int, view: View, alias: Any) -> Source:
-    text, path, expansions, arguments = binder.text, binder.search_path, binder.expansions, binder.arguments
-    binder.text, binder.search_path, binder.expansions = view.query, (view.schema, "public"), None
-    binder.arguments = None
     binder.accesses.add_relation(view, "r", rel, [column.name for column in view.columns])
-    try:
-        with binder.accesses.below(view):
-            query = binder.bind_query(parse(view.query)[0].node, None)
-    finally:
-        binder.text, binder.search_path, binder.expansions, binder.arguments = text, path, expansions, arguments
+    with binder.bind_stored(view.query, view.schema), binder.accesses.below(view):
+        query = binder.bind_query(parse(view.query)[0].node, None)
     if view.security_barrier:
         query = build_barrier(query)
     columns = tuple(

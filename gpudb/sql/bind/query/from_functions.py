@@ -9,7 +9,6 @@ from typing import Any
 from gpudb.catalog.postgres.function_tables import PROGRESS, SNAPSHOTS
 from gpudb.catalog.routines import NO_RELATION, Argument, Routine
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
-from gpudb.functions import resolve
 from gpudb.functions.carried import is_wide_layout, use_layout
 from gpudb.functions.registry import get_implementation
 from gpudb.sql.bind.base import Binder
@@ -18,13 +17,14 @@ from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import apply_operator
 from gpudb.sql.bind.expressions.records import get_field
 from gpudb.sql.bind.expressions.routines import (
-    as_function,
     bind_rows,
     complete_call,
     find_routines,
     get_result_names,
     get_routine,
-    is_system_first,
+    has_routines,
+    record_routine,
+    resolve_call,
     runs_on_device,
     scan_function,
     spread_row,
@@ -81,7 +81,7 @@ def bind_function(binder: Binder, scope: Scope, node: Any) -> Source:
         if name == SNAPSHOTS and len(inner(part).args):
             return _bind_table_snapshots(binder, scope, inner(part), system, alias)
         return build_system_source(binder, binder.new_rel(), f"pg_catalog.{name}()", system, alias)
-    if kind(part) == "func_call" and name in FUNCTIONS and not find_routines(binder, strings(inner(part).funcname)):
+    if kind(part) == "func_call" and name in FUNCTIONS and not has_routines(binder, strings(inner(part).funcname)):
         return bind_files(binder, inner(part), columns, node, alias)
     if kind(part) == "func_call" and is_table_function(binder, strings(inner(part).funcname)):
         found = bind_table_function(binder, scope, inner(part), columns, node)
@@ -151,7 +151,7 @@ def _bind_progress(binder: Binder, scope: Scope, call: Any, columns: tuple[Outpu
 
 def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source | None:
     """Binds a user-defined function as a lateral subquery of its body; None for a built-in function."""
-    node = drop_void_parameters(binder, node)
+    written, node = node, drop_void_parameters(binder, node)
     names = strings(node.funcname)
     try:
         routines = find_routines(binder, names)
@@ -164,12 +164,12 @@ def _bind_routine(binder: Binder, scope: Scope, node: Any, item: Any) -> Source 
         args = [bind_expression(binder, scope, strip_argument_name(each)) for each in node.args]
     finally:
         scope.clause = clause
-    own, types = tuple(map(as_function, routines)), tuple(arg.type.plain for arg in args)
-    named, first = get_argument_names(node.args), is_system_first(binder, names, routines)
-    candidate = resolve.resolve_function(names[-1], types, "f", node.func_variadic, own, named, first)
+    named = get_argument_names(node.args)
+    candidate = resolve_call(binder, names, args, routines, kinds="f", variadic=node.func_variadic, named=named)
     routine = get_routine(routines, candidate, args)
     if routine is None:
         return None
+    record_routine(binder, written, routine)
     if routine.result.name == "trigger":
         message = f'function "{routine.name}" in FROM has unsupported return type trigger'
         raise binder.locate(SqlError.of("datatype_mismatch", message), node.location)

@@ -7,6 +7,7 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.parse_trees import walk_with_state
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bound import CteScan, Derived, Query, Select, SetOperation, SetReturning
@@ -65,19 +66,16 @@ def check_recursion(binder: Binder, node: Any, body: Any) -> None:
 
 def _iter_references(node: Any, name: str, where: str) -> Iterator[tuple[int, str]]:
     """Yields the locations of references to a relation, each with the construct that recursion must not cross."""
-    kind = node.DESCRIPTOR.name
-    if kind == "RangeVar":
-        if node.relname == name and not node.schemaname:
-            yield node.location, where
-        return
-    if kind == "SelectStmt" and name in [inner(each).ctename for each in node.with_clause.ctes]:
-        return
-    for field, value in node.ListFields():
-        if field.message_type is None:
-            continue
-        inside = where or _find_crossing(node, kind, field.name)
-        for each in value if field.is_repeated else (value,):
-            yield from _iter_references(each, name, inside)
+
+    def enter(message: Any, field: str, outer: str) -> str | None:
+        kind = message.DESCRIPTOR.name
+        if kind == "SelectStmt" and name in [inner(each).ctename for each in message.with_clause.ctes]:
+            return None
+        return outer or _find_crossing(message, kind, field)
+
+    for each, inside in walk_with_state(node, where, enter):
+        if each.DESCRIPTOR.name == "RangeVar" and each.relname == name and not each.schemaname:
+            yield each.location, inside
 
 
 def _find_crossing(node: Any, kind: str, field: str) -> str:

@@ -11,10 +11,10 @@ from typing import Any
 
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.sql.bind.base import Binder
-from gpudb.sql.bind.expressions.routines import find_routines
+from gpudb.sql.bind.expressions.routines import has_routines
 from gpudb.sql.bind.query.sources import Source, build_source
 from gpudb.sql.bind.query.table_arguments import Arguments, bind_arguments
-from gpudb.sql.bind.query.table_inputs import Input, bind_text, name_columns
+from gpudb.sql.bind.query.table_inputs import Input, bind_text, make_columns
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bound import Column, Derived, Expr, OutputColumn, Select, TableFunction
 from gpudb.sql.parse.parser import inner, strings
@@ -28,7 +28,7 @@ Shape = tuple[list[Input], list[OutputColumn]]
 
 def is_table_function(binder: Binder, names: Sequence[str]) -> bool:
     """Whether a function's name denotes one of these functions."""
-    return names[-1] in _SHAPES and tuple(names[:-1]) in _SYSTEM and not find_routines(binder, names)
+    return names[-1] in _SHAPES and tuple(names[:-1]) in _SYSTEM and not has_routines(binder, names)
 
 
 def bind_table_function(binder: Binder, scope: Scope, call: Any, columns: Sequence[Any], node: Any) -> Source | None:
@@ -94,7 +94,7 @@ def _summarise_features(*first: OutputColumn) -> Callable[[Arguments], Shape]:
 
     def bind(arguments: Arguments) -> Shape:
         found = _read(arguments, keep=False)
-        return [found], [*first, *name_columns(found.features, FLOAT8)]
+        return [found], [*first, *make_columns(found.features, FLOAT8)]
 
     return bind
 
@@ -112,7 +112,7 @@ def _bind_pca(arguments: Arguments) -> Shape:
     if not 1 <= count <= len(found.features):
         message = f"components must be between 1 and the number of features, which is {len(found.features)}"
         raise arguments.locate(SqlError.of("invalid_parameter_value", message))
-    return [found], [*found.kept, *name_columns([f"pc{n}" for n in range(1, count + 1)], FLOAT8)]
+    return [found], [*found.kept, *make_columns([f"pc{n}" for n in range(1, count + 1)], FLOAT8)]
 
 
 def _bind_regression(*result: OutputColumn, classes: bool = False) -> Callable[[Arguments], Shape]:
@@ -157,7 +157,7 @@ _SHAPES: dict[str, Callable[[Arguments], Shape]] = {
     "gpu_pca_components": _summarise_features(
         OutputColumn("component", INT4), OutputColumn("variance", FLOAT8), OutputColumn("ratio", FLOAT8)
     ),
-    "gpu_linear_regression": _bind_regression(_NAME, _COEFFICIENT, *name_columns(["std_error", "t", "p"], FLOAT8)),
+    "gpu_linear_regression": _bind_regression(_NAME, _COEFFICIENT, *make_columns(["std_error", "t", "p"], FLOAT8)),
     "gpu_ridge": _bind_regression(_NAME, _COEFFICIENT),
     "gpu_logistic_regression": _bind_regression(OutputColumn("class", TEXT), _NAME, _COEFFICIENT, classes=True),
     "gpu_nearest_neighbors": _bind_neighbors,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, UndefinedColumn
+from gpudb.errors import FeatureNotSupported, SqlError, UndefinedColumn
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.query.table_arguments import Arguments
 from gpudb.sql.bind.types.coercion import coerce
@@ -98,23 +98,8 @@ def bind_text(arguments: Arguments, name: str = "query") -> Text:
     """Binds the query, or the table or view, that a parameter names."""
     binder, function = arguments.binder, arguments.function.name
     text = arguments.required(name)
-    kept = binder.text, binder.expansions, binder.arguments, binder.row_locks, binder.max_parameters
-    # Its `$1` would be the statement's, its rows cannot be locked, and its places are not the statement's
-    binder.text, binder.expansions, binder.arguments, binder.row_locks, binder.max_parameters = (
-        text,
-        None,
-        None,
-        None,
-        0,
-    )
-    try:
+    with binder.bind_apart(text):
         query = binder.bind_query(_parse_query(function, text), None)
-    except GpudbError as error:
-        error.position = 0
-        error.where = error.where or f'SQL statement "{text.strip()}"'
-        raise
-    finally:
-        binder.text, binder.expansions, binder.arguments, binder.row_locks, binder.max_parameters = kept
     return Text(binder, function, query, binder.new_rel())
 
 
@@ -134,6 +119,6 @@ def _parse_query(function: str, text: str) -> Any:
     return node
 
 
-def name_columns(names: Sequence[str], item: SqlType) -> list[OutputColumn]:
+def make_columns(names: Sequence[str], item: SqlType) -> list[OutputColumn]:
     """Returns columns of one type."""
     return [OutputColumn(name, item) for name in names]

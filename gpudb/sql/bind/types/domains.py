@@ -49,7 +49,8 @@ def coerce_to_domain(binder: Binder, expr: Expr, target: SqlType, context: str, 
     while definition is not None:
         # Checks of the base domain come first
         checks = (
-            tuple((each.name, bind_check(binder, each.expression, base_type)) for each in definition.checks) + checks
+            tuple((each.name, bind_stored_check(binder, each.expression, base_type)) for each in definition.checks)
+            + checks
         )
         not_null = not_null or definition.not_null
         definition = find_definition(binder, definition.parent)
@@ -99,17 +100,20 @@ def _coerce_to_array(binder: Binder, expr: Expr, target: SqlType, context: str, 
     return Array(tuple(binder.coerce(item, element, context) for item in items), target)
 
 
+def bind_stored_check(binder: Binder, text: str, item: SqlType) -> Expr:
+    """Binds a condition as the catalog has it."""
+    with binder.bind_stored():
+        return bind_check(binder, text, item)
+
+
 @use_style()
 def bind_check(binder: Binder, text: str, item: SqlType) -> Expr:
     """Binds a condition over VALUE, which is of type `item`; raises for expressions that no CHECK may contain."""
-    outer, binder.text = binder.text, f"SELECT {text}"
-    try:
+    with binder.changed(text=f"SELECT {text}"):
         value = DomainValue(item)
         scope = Scope(clause="CHECK", columns=[("value", value)])
         node = inner(parse(binder.text)[0].node.target_list[0]).val
         result = coerce_condition(binder, binder.bind_expression(scope, node), "CHECK")
-    finally:
-        binder.text = outer
     for message in _iter_errors(result):
         raise message
     return result

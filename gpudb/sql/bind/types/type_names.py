@@ -11,18 +11,9 @@ from gpudb.errors import FeatureNotSupported, SqlError, UndefinedObject
 from gpudb.sql.bind.base import Binder
 from gpudb.sql.parse.parser import inner, kind, strings
 from gpudb.types import SqlType, numeric, type_exists
+from gpudb.types.facts import TYPE_ALIASES
 from gpudb.values import sparse_vectors, vectors
 
-_ALIASES = {
-    "int": "int4",
-    "integer": "int4",
-    "smallint": "int2",
-    "bigint": "int8",
-    "real": "float4",
-    "boolean": "bool",
-    "decimal": "numeric",
-    "character": "bpchar",
-}
 # information_schema's domains appear as their base types; only cardinal_number is not listed here
 _DOMAINS = {
     "sql_identifier": "name", "character_data": "varchar", "yes_or_no": "varchar", "time_stamp": "timestamptz",
@@ -85,7 +76,7 @@ def resolve_type_name(node: Any, binder: Binder) -> SqlType:
     if len(names) > 1 and names[0] == "information_schema":
         name = _DOMAINS.get(name, "int4")
     if len(names) == 1 or names[0] != "pg_catalog":
-        name = _ALIASES.get(name, name)
+        name = TYPE_ALIASES.get(name, name)
     if name in _SERIAL:
         raise FeatureNotSupported(f'type "{name}" is not supported')
     if name[:1] == "_" and type_exists(name):
@@ -108,7 +99,7 @@ def resolve_type_name(node: Any, binder: Binder) -> SqlType:
 
 def _find_user_type(names: tuple[str, ...], binder: Binder) -> SqlType | None:
     """Returns a user-defined type; PostgreSQL's own type of an unqualified name comes first."""
-    if len(names) == 1 and (type_exists(_ALIASES.get(names[0], names[0])) or not binder.catalog.types):
+    if len(names) == 1 and (type_exists(TYPE_ALIASES.get(names[0], names[0])) or not binder.catalog.types):
         return None
     if len(names) > 1:
         binder.accesses.add_schema(names[-2])

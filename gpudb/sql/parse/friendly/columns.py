@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from gpudb.catalog.parse_trees import walk_with_state
 from gpudb.sql.parse.friendly.star import STAR
 
 COLUMNS = "gpudb columns"
@@ -22,13 +23,13 @@ def mentions_columns(text: str) -> bool:
 
 def mark_columns(message: Any, *, within: bool = False) -> None:
     """Renames the calls of COLUMNS in the queries and changes of a tree; `within` is whether it is part of one."""
-    within = within or message.DESCRIPTOR.name in _QUERIES
-    if within and message.DESCRIPTOR.name == "FuncCall" and _is_columns(message):
-        message.funcname[0].string.sval = COLUMNS
-    for field, value in message.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                mark_columns(each, within=within)
+    for each, is_inside in walk_with_state(message, within, _enter):
+        if is_inside and each.DESCRIPTOR.name == "FuncCall" and _is_columns(each):
+            each.funcname[0].string.sval = COLUMNS
+
+
+def _enter(message: Any, field: str, within: bool) -> bool:
+    return within or message.DESCRIPTOR.name in _QUERIES
 
 
 def _is_columns(call: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from gpudb.catalog.parse_trees import walk_messages
 from gpudb.sql.parse.friendly.columns import COLUMNS
 from gpudb.sql.parse.friendly.describe import DESCRIBE, SUMMARIZE
 from gpudb.sql.parse.friendly.pivot import AS, GROUP, IN, ON, PIVOT, USING
@@ -25,15 +26,13 @@ def mentions_calls(text: str) -> bool:
 
 def find_malformed(message: Any) -> Iterator[tuple[str, int]]:
     """Yields what each call of a tree stands for that has other operands, and its place."""
-    if message.DESCRIPTOR.name == "FuncCall":
-        check = _CHECKS.get(_get_name(message))
-        clauses = message.agg_distinct or len(message.agg_order) or message.HasField("over")
-        if check is not None and (clauses or message.HasField("agg_filter") or not check(message)):
-            yield _get_name(message).removeprefix("gpudb ").upper(), message.location
-    for field, value in message.ListFields():
-        if field.message_type is not None:
-            for each in value if field.is_repeated else (value,):
-                yield from find_malformed(each)
+    for each in walk_messages(message):
+        check = _CHECKS.get(_get_name(each)) if each.DESCRIPTOR.name == "FuncCall" else None
+        if check is None:
+            continue
+        clauses = each.agg_distinct or len(each.agg_order) or each.HasField("over") or each.HasField("agg_filter")
+        if clauses or not check(each):
+            yield _get_name(each).removeprefix("gpudb ").upper(), each.location
 
 
 def _get_name(call: Any) -> str:

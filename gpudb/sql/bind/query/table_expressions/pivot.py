@@ -112,7 +112,7 @@ def _name_value(source: Source, node: Any) -> str:
 
 
 def _fetch_values(source: Source, node: Any) -> list[_Value]:
-    """Returns the values of an expression over the rows, in order; NULL is none of them."""
+    """Returns the values of an expression over the rows, in their order, not their texts'; NULL is none of them."""
     binder = source.binder
     if binder.expansions is not None or binder.arguments is not None:
         message = "PIVOT without a list of values (IN) is not supported in views and functions"
@@ -122,7 +122,7 @@ def _fetch_values(source: Source, node: Any) -> list[_Value]:
         raise source.locate(FeatureNotSupported(message))
     text = (
         'SELECT value::text FROM (SELECT DISTINCT "$value" AS value FROM "$source" AS pivoted) AS found'
-        " WHERE value IS NOT NULL ORDER BY value"
+        " WHERE value IS NOT NULL ORDER BY found.value"
     )
     query = binder.bind_query(fill_template(text, {"$value": node, "$source": source.node}), source.scope)
     query = _make_whole(source, query)

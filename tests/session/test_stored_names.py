@@ -1,0 +1,102 @@
+"""What the catalog stores means what it meant when it was written; texts of earlier versions mean PostgreSQL's functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpudb.catalog.relations import View
+from gpudb.session.session import Session
+from tests.support.sessions import fails, run, value
+
+_ATTACK = "CREATE OR REPLACE FUNCTION strpos(text, name) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 100'"
+
+
+def _store(session: Session, name: str, query: str) -> None:
+    """Gives a view the text that an earlier version stored."""
+    transaction = session.transactions.begin()
+    view = transaction.catalog.find(name, ("public",))
+    assert isinstance(view, View)
+    transaction.set_catalog(transaction.catalog.put(replace(view, query=query)))
+    session.transactions.end(commit=True)
+
+
+def test_texts_of_earlier_versions(session: Session) -> None:
+    run(session, "CREATE TABLE t (a text, b name, n int); INSERT INTO t VALUES ('xab', 'a', 1)")
+    run(session, _ATTACK)
+    run(session, "CREATE FUNCTION strpos(text, int) RETURNS int LANGUAGE sql AS 'SELECT 7'")
+    run(session, "CREATE FUNCTION twice(int) RETURNS int LANGUAGE sql AS 'SELECT $1 * 2'")
+    run(session, "CREATE VIEW v AS SELECT 0 AS own, 0 AS other, 0 AS mine, 0 AS qualified")
+    _store(
+        session, "v", "SELECT strpos(a, b) AS own, strpos(a, n) AS other, twice(n), public.strpos(a, b) FROM public.t"
+    )
+    assert run(session, "SELECT * FROM v") == [(2, 7, 2, 100)]
+    assert fails(session, "ALTER FUNCTION strpos(text, name) RENAME TO found").sqlstate == "0A000"
+    assert fails(session, "DROP FUNCTION strpos(text, int)").sqlstate == "2BP01"
+    run(session, "ALTER FUNCTION twice(int) RENAME TO doubled")
+    assert run(session, "SELECT * FROM v") == [(2, 7, 2, 100)]
+
+
+def test_a_call_in_a_body(session: Session) -> None:
+    run(session, "CREATE TABLE log (what text)")
+    run(session, "CREATE PROCEDURE note(bigint) LANGUAGE sql AS $$ INSERT INTO log VALUES ('noted') $$")
+    run(session, "CREATE PROCEDURE act(a text, b name) LANGUAGE sql BEGIN ATOMIC CALL note(strpos(a, b)); END")
+    run(session, f"{_ATTACK}; CREATE PROCEDURE note(int) LANGUAGE sql AS $$ INSERT INTO log VALUES ('stolen') $$")
+    run(session, "CALL act('a', 'a')")
+    assert run(session, "SELECT what FROM log") == [("noted",)]
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "VIEW w AS SELECT (ROW(1, 'a')::rows).named.n",
+        "VIEW w AS SELECT told(COLUMNS(*)) FROM (VALUES (1, 'a'::text)) AS v(x, y)",
+    ],
+)
+def test_what_a_text_cannot_say_is_refused(session: Session, definition: str) -> None:
+    run(session, "CREATE TABLE IF NOT EXISTS rows (n int, a text)")
+    run(session, "CREATE OR REPLACE FUNCTION named(rows) RETURNS rows LANGUAGE sql AS 'SELECT $1'")
+    run(session, "CREATE OR REPLACE FUNCTION told(int) RETURNS int LANGUAGE sql AS 'SELECT 1'")
+    run(session, "CREATE OR REPLACE FUNCTION told(text) RETURNS int LANGUAGE sql AS 'SELECT 2'")
+    assert fails(session, f"CREATE {definition}").sqlstate == "0A000"
+
+
+def test_functions_over_queries(session: Session) -> None:
+    run(session, "CREATE VIEW centers AS SELECT * FROM gpu_kmeans_centers('VALUES (1.0::float8), (3.0)', 1)")
+    before = run(session, "SELECT * FROM centers")
+    run(session, "CREATE FUNCTION gpu_kmeans_centers(text, int) RETURNS SETOF int LANGUAGE sql AS 'SELECT 1'")
+    assert run(session, "SELECT * FROM centers") == before
+    run(session, "DROP FUNCTION gpu_kmeans_centers(text, int)")
+
+
+def test_an_oid_is_no_name_in_a_statement(session: Session) -> None:
+    run(session, "CREATE SCHEMA s; CREATE FUNCTION s.f() RETURNS int LANGUAGE sql AS 'SELECT 1'")
+    oid = value(session, "SELECT 's.f'::regproc::oid")
+    assert fails(session, f'SELECT "{oid}".other.f()').sqlstate == "3F000"
+
+
+_SHOWN = (
+    "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'public.shown'::regclass",
+    "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'public.shown'::regclass",
+    "SELECT pg_get_constraintdef(oid, true) FROM pg_constraint WHERE conrelid = 'public.shown'::regclass",
+    "SELECT qual FROM pg_policies WHERE tablename = 'shown'",
+    "SELECT pg_get_viewdef('public.shower'::regclass)",
+)
+
+
+def test_names_are_shown_by_the_search_path(session: Session) -> None:
+    """As in PostgreSQL: a dump, which sets an empty path, names schemas."""
+    run(session, "CREATE TYPE hue AS ENUM ('red'); CREATE FUNCTION dye(int) RETURNS int LANGUAGE sql AS 'SELECT 1'")
+    run(session, "CREATE TABLE shown (h hue DEFAULT 'red'::hue, n int, CHECK (dye(n) = 1))")
+    run(session, "CREATE POLICY p ON shown USING (dye(n) = 1)")
+    run(session, "CREATE VIEW shower AS SELECT dye(1) AS d")
+    assert [value(session, each) for each in _SHOWN] == [
+        "'red'::hue", "CHECK ((dye(n) = 1))", "CHECK (dye(n) = 1)", "(dye(n) = 1)", " SELECT dye(1) AS d;",
+    ]  # fmt: skip
+    run(session, "SET search_path = ''")
+    assert [value(session, each) for each in _SHOWN] == [
+        "'red'::public.hue", "CHECK ((public.dye(n) = 1))", "CHECK (public.dye(n) = 1)", "(public.dye(n) = 1)",
+        " SELECT public.dye(1) AS d;",
+    ]  # fmt: skip
+    run(session, "RESET search_path")

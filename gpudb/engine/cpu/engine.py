@@ -31,7 +31,7 @@ from gpudb.duckdb.literals import quote_identifier, quote_literal
 from gpudb.duckdb.udf.styles import render_style
 from gpudb.engine.admission import ThreadAdmission, Ticket
 from gpudb.engine.cpu import analysis
-from gpudb.engine.cpu.explain import parse_plan, show_indexes
+from gpudb.engine.cpu.explain import is_measured, parse_plan, show_indexes
 from gpudb.engine.cpu.groups import GroupPools
 from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import Chosen, TableReader
@@ -291,14 +291,17 @@ class CpuEngine:
                 how = "EXPLAIN (ANALYZE, FORMAT json)" if analyze else "EXPLAIN (FORMAT json)"
                 request.cancel.measure = partial(_measure, cursor)
                 row = cursor.execute(f"{how} {text}").fetchone()
+                if analyze and row is not None and not is_measured(row[1]):
+                    row = cursor.execute(f"EXPLAIN (FORMAT json) {text}").fetchone()
             except duckdb.Error as error:
                 failure = find_failure(list_file_tables(request.query), error)
                 raise failure or pool.translate_error(instance, error) from error
             finally:
                 request.cancel.measure = None
             assert row is not None
-            plan = parse_plan(show_addresses(row[1]), reader.names())
-            remote = list_remote_queries(list_file_tables(request.query))
+            files = list_file_tables(request.query)
+            plan = parse_plan(show_addresses(row[1]), reader.names(), reader.unloaded, files)
+            remote = list_remote_queries(files)
             plan = show_indexes(plan, NearestRows.list_used(request, chosen))
             details = (*plan.details, *(("Remote SQL", text) for text in remote))
             return replace(plan, details=details, loading=sum_steps(steps, "loading"))

@@ -1,15 +1,21 @@
-"""Draws the guide's pictures that need no browser, into docs/assets: `python -m tests.docs.pictures`.
+"""Draws the guide's pictures into docs/assets: `python -m tests.docs.pictures`.
 
-Each is made by the code that it shows: the shell's screen, the picture of a plan, and a chart of a page's own example.
+Each is made by the code that it shows: the shell's screen, the picture of a plan, a chart of a page's own example, and a
+notebook of the repository as Chromium shows it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import subprocess
 import tempfile
 from pathlib import Path
 
+import nbformat
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
+from PIL import Image
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.terminal_theme import MONOKAI
@@ -19,6 +25,7 @@ import gpudb
 from gpudb.cli.screen import Screen
 from gpudb.cli.script import Runner, report_errors
 from gpudb.jupyter.plan_picture import PlanPicture
+from tests.console.tools import find_chromium
 from tests.support.guide_blocks import DOCS, blocks
 
 ASSETS = DOCS / "assets"
@@ -90,6 +97,32 @@ def draw_first_chart() -> str:
 PICTURES = {"shell.svg": draw_shell, "plan.svg": draw_plan, "first-chart.svg": draw_first_chart}
 
 
+def photograph_notebook(target: Path) -> None:
+    """Writes the first cells of a notebook of charts, executed, as a picture."""
+    cells = [
+        nbformat.v4.new_code_cell(source)
+        for source in (
+            "%load_ext gpudb",
+            f"%%sql\n{MAKE.split(';')[0].strip()};\n{MAKE.split(';')[1].strip()}",
+            "%%sql hourly <<\nSELECT extract(hour FROM started)::int AS hour, cab, count(*) AS rides, avg(miles) AS miles\n"
+            "FROM rides\nGROUP BY ALL\nORDER BY ALL",
+            "hourly",
+            "hourly.plot.line(x='hour:O', y='rides', color='cab').properties(width=520, height=180)",
+        )
+    ]
+    made = nbformat.v4.new_notebook(cells=cells)
+    NotebookClient(made, timeout=120, kernel_name="python3").execute()
+    html, _ = HTMLExporter(require_js_url="", mathjax_url="").from_notebook_node(made)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "page.html").write_text(html, encoding="utf-8")
+        command = [find_chromium(), "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+        command += [f"--user-data-dir={folder / 'profile'}", "--window-size=860,1040", "--virtual-time-budget=20000"]
+        command += [f"--screenshot={folder / 'page.png'}", (folder / "page.html").as_uri()]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        Image.open(folder / "page.png").save(target, quality=86, method=6)
+
+
 def draw(name: str) -> str:
     """Returns a picture; what its statements write is in a folder that goes."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
@@ -100,6 +133,7 @@ def main() -> None:
     """Writes the pictures."""
     for name in PICTURES:
         (ASSETS / name).write_text(draw(name), encoding="utf-8")
+    photograph_notebook(ASSETS / "notebook.webp")
 
 
 if __name__ == "__main__":

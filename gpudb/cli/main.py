@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.models import CommandInfo
 
+from gpudb.cli.text_command import TextCommand, TextGroup
 from gpudb.distribution import __version__
 from gpudb.errors import GpudbError
 
 app = typer.Typer(
     name="gpudb",
+    cls=TextGroup,
     help="A distributed GPU analytics database that speaks PostgreSQL.",
     no_args_is_help=True,
     add_completion=False,
@@ -99,7 +103,7 @@ def serve(
     run(program.load(config, **{name: value for name, value in context.params.items() if name != "config"}))
 
 
-@app.command()
+@app.command(cls=TextCommand)
 def sql(
     target: Annotated[
         str | None, typer.Argument(metavar="[URL | DIR]", help="A server's URL, or a data directory.")
@@ -297,10 +301,25 @@ def _get_target(argument: str | None, data_dir: Path | None, url: str | None) ->
     return targets[0] if targets else None
 
 
+def _select_command(words: list[str]) -> typer.Typer:
+    """Returns the application with the one command that is called: reading the options of all of them takes longer."""
+    called = [each for each in app.registered_commands if _get_name(each) == words[0]] if words else []
+    if not called:
+        return app
+    selected = copy.copy(app)
+    selected.registered_commands = called
+    return selected
+
+
+def _get_name(command: CommandInfo) -> str:
+    assert command.callback is not None
+    return command.name or command.callback.__name__.replace("_", "-")
+
+
 def main() -> None:
     """Runs a command; an error is printed in PostgreSQL's form, with exit status 1."""
     try:
-        app()
+        _select_command(sys.argv[1:2])()
     except GpudbError as error:
         from gpudb.api.messages import format_error
 

@@ -103,7 +103,7 @@ class CpuEngine:
 
     @property
     def instance(self) -> EngineInstance:
-        """The DuckDB that runs these statements; its functions are defined for the first of them."""
+        """The DuckDB that runs these statements, with its functions."""
         return self._pool.instance
 
     @property
@@ -127,7 +127,7 @@ class CpuEngine:
         return self._pool if group is None else self._groups.find(group)
 
     def _run(self, pool: EnginePool, request: Request) -> Stream:
-        instance = pool.instance
+        instance = pool.bare_instance
         opened = self._open(pool, instance, request)
         alone = partial(self._open, pool, instance, request, alone=True)
         translate = partial(pool.translate_error, instance)
@@ -152,7 +152,9 @@ class CpuEngine:
     @staticmethod
     def _widen(instance: EngineInstance, request: Request, reader: TableReader) -> str:
         """Returns the SQL of a statement that multiplies decimals in 128 bits."""
-        return statement_sql(instance, request, reader, {}).text
+        text = statement_sql(instance, request, reader, {}).text
+        instance.define_for(text)
+        return text
 
     def _choose(self, request: Request) -> Mapping[int, Chosen]:
         """Returns the rows that scans read, by their numbers, where indexes have found those that the query needs."""
@@ -163,7 +165,7 @@ class CpuEngine:
     def _read(self, request: Request, chosen: Mapping[int, Chosen]) -> pa.Table:
         """Returns the few rows of a query whose scans read chosen rows."""
         pool, stack = self._find_pool(request), ExitStack()
-        instance = pool.instance
+        instance = pool.bare_instance
         try:
             cursor, text, _ = self._prepare(instance, stack, request, chosen=chosen)
             opened = _Opened(stack, cursor, text)
@@ -187,6 +189,7 @@ class CpuEngine:
         reader = stack.enter_context(instance.loaded.open_reader(request.cancel))
         values_tables: dict[str, object] = {}
         sql = statement_sql(instance, request, reader, values_tables, narrow=narrow, chosen=chosen)
+        instance.define_for(sql.text)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.acquire(timezone)
         style = request.settings.style
@@ -280,7 +283,7 @@ class CpuEngine:
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """Returns DuckDB's plan."""
         pool = self._find_pool(request)
-        instance = pool.instance
+        instance = pool.bare_instance
         with ExitStack() as stack:
             if analyze:
                 pool.admit(request, stack)

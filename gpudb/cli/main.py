@@ -129,13 +129,14 @@ def top(
     target: Annotated[str | None, typer.Argument(metavar="[URL]", help="A server's URL.")] = None,
     interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
     once: Annotated[bool, typer.Option("--once", help="Look once, and exit.")] = False,
+    sort: Annotated[str, typer.Option(help="Order of the statements: time, calls, mean or rows.")] = "time",
     url: Url = None,
 ) -> None:
     """Show a server's sessions, statements, queue and devices, live."""
     from gpudb.cli.top import run
 
     server = _get_target(target, None, url) or "postgresql://gpudb@127.0.0.1:5433/gpudb"
-    raise typer.Exit(run(server, interval=interval, once=once))
+    raise typer.Exit(run(server, interval=interval, once=once, sort=sort))
 
 
 @app.command()
@@ -171,11 +172,14 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave the server running.")] = False,
     console: Annotated[bool, typer.Option("--console", help="Serve the console, and open a dashboard.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the generated rides.")] = 1,
+    port: Annotated[
+        int | None, typer.Option(help="TCP port; 0 selects a free one.  [default: 5433, or a free one]")
+    ] = None,
 ) -> None:
     """Serve, load taxi rides with COPY, run the four taxi queries, and print how to connect."""
     from gpudb.cli.demo import run
 
-    run(rows, data_dir, keep=keep, console=console, seed=seed)
+    run(rows, data_dir, keep=keep, console=console, seed=seed, port=port)
 
 
 @app.command()

@@ -41,7 +41,7 @@ def _print(what: str, seconds: float, beside: float, size: int) -> None:
 
 def measure(db: gpudb.Connection, rows: int, library: str, device: str | None) -> None:
     """Prints the figures of one table."""
-    features = ", ".join(f"(i::bigint * {7919 + n} % 1000003 / 1000.0)::real AS f{n}" for n in range(COLUMNS))
+    features = ", ".join(f"((i::bigint * {7919 + n} % 1000003) / 1000::real)::real AS f{n}" for n in range(COLUMNS))
     db.execute(f"CREATE TABLE t AS SELECT {features}, (i % 2)::real AS label FROM generate_series(1, {rows}) AS i")
     table = db.table("t")
     size = 4 * (COLUMNS + 1) * rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -92,6 +92,8 @@ class Prepared:
     from_sql: bool = False
     repeats: bool = False
     """Whether executions of it that follow each other may run together."""
+    rows: RowsOfOne | None = field(default=None, repr=False, compare=False)
+    """The INSERT of one row that it runs for several rows of parameters, instead of a `statement`."""
     oids: tuple[int, ...] = field(init=False)
     """The OIDs of the parameters' types."""
     readers: dict[tuple[int, ...], tuple[Callable[[bytes], object], ...]] = field(
@@ -103,6 +105,22 @@ class Prepared:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "oids", tuple(item.oid for item in self.parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOfOne:
+    """The INSERT of one row that runs for each of `count` rows; parameters at the places `open` have to be NULL."""
+
+    prepared: Prepared
+    count: int
+    open: tuple[int, ...]
+
+    def split(self, parameters: Sequence[object]) -> list[tuple[object, ...]] | None:
+        """Returns the parameters of each row; None if one has a value that the row's type may not hold."""
+        if any(parameters[place] is not None for place in self.open):
+            return None
+        width = len(self.prepared.parameters)
+        return [tuple(parameters[start : start + width]) for start in range(0, width * self.count, width)]
 
 
 def check_columns(prepared: Prepared, result: Result) -> Result:

@@ -36,7 +36,7 @@ class CopyOptions:
     `rejects_table` is the name of the table that gets them.
     """
 
-    format: Literal["text", "csv", "binary", "arrow", "parquet", "json", "memory"] = "text"
+    format: Literal["text", "csv", "binary", "arrow", "parquet", "json", "memory", "device_memory"] = "text"
     delimiter: str = "\t"
     null: str = "\\N"
     default: str | None = None
@@ -95,8 +95,9 @@ def validate_options(
     }
     ignore, limit = _on_error(known, form, reading)
     _check_no_text(form, known)
-    if reading and form in {"arrow", "parquet", "json", "memory"}:
-        hint = "Use Connection.append." if form in {"arrow", "memory"} else "Use INSERT INTO … SELECT … FROM 'file'."
+    if reading and form in {"arrow", "parquet", "json", "memory", "device_memory"}:
+        is_file = form in {"parquet", "json"}
+        hint = "Use INSERT INTO … SELECT … FROM 'file'." if is_file else "Use Connection.append."
         raise FeatureNotSupported(f"COPY FROM in the format {form} is not supported", hint=hint)
     codec, name = _encoding(known.get("encoding"), encoding)
     csv = form == "csv"
@@ -212,13 +213,13 @@ def _parse_switch(option: RawOption) -> bool | None:
 
 def _format(
     known: Mapping[str, RawOption], file: str
-) -> Literal["text", "csv", "binary", "arrow", "parquet", "json", "memory"]:
+) -> Literal["text", "csv", "binary", "arrow", "parquet", "json", "memory", "device_memory"]:
     if "format" not in known:
         # Not JSON: texts of one column that is JSON already are written to such names.
         return NAMED_FORMATS.get(PurePath(file).suffix.lower(), "text")
     word = _text_value(known["format"])
     match word:
-        case "text" | "csv" | "binary" | "arrow" | "parquet" | "json" | "memory":
+        case "text" | "csv" | "binary" | "arrow" | "parquet" | "json" | "memory" | "device_memory":
             return word
     raise OptionError(_invalid_error(f'COPY format "{word}" not recognized'), known["format"].location)
 

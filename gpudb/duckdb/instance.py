@@ -52,7 +52,7 @@ class Instance:
 
     def define_for(self, sql: str) -> None:
         """Defines the functions and macros if a statement's text may call one: most statements call none."""
-        if not self.defined and any(prefix in sql for prefix in PREFIXES):
+        if any(prefix in sql for prefix in PREFIXES):
             self.define()
 
     def _define(self, failures: list[BaseException]) -> None:

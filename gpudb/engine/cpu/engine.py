@@ -154,7 +154,8 @@ class CpuEngine:
     def _widen(instance: EngineInstance, request: Request, reader: TableReader) -> str:
         """Returns the SQL of a statement that multiplies decimals in 128 bits."""
         text = statement_sql(instance, request, reader, {}).text
-        instance.define_for(text)
+        if not instance.defined:
+            instance.define_for(text)
         return text
 
     def _choose(self, request: Request) -> Mapping[int, Chosen]:
@@ -190,7 +191,8 @@ class CpuEngine:
         reader = stack.enter_context(instance.loaded.open_reader(request.cancel))
         values_tables: dict[str, object] = {}
         sql = statement_sql(instance, request, reader, values_tables, narrow=narrow, chosen=chosen)
-        instance.define_for(sql.text)
+        if not instance.defined:
+            instance.define_for(sql.text)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.acquire(timezone)
         style = request.settings.style

@@ -26,7 +26,7 @@ _NAMES = {
 # Details that are internal to DuckDB.
 _HIDDEN = {"Estimated Cardinality", "Function", "Type", "Total Files Read", "CTE Index", "Table Index", "Delim Index"}
 _PASSTHROUGH = re.compile(r"#\d+|__internal_\w+\(#\d+\)|CAST\(#\d+ AS \w+\)|\w+(\.\w+)?")
-_HELD = re.compile(r"\bt(\d+)c(\d+)\b")
+_HELD = re.compile(r"\bt(_?\d+)c(\d+)\b")
 """A column of a table's files, as `storage.iceberg.scan.name_held` names it."""
 _WRAPPERS = {"RESULT_COLLECTOR", "EXPLAIN_ANALYZE"}
 
@@ -43,8 +43,11 @@ class _Tables:
         """Returns a text with the columns' own names."""
         return _HELD.sub(self._name, text)
 
+    def _find(self, found: re.Match[str]) -> Table | None:
+        return self._unloaded.get(int(found[1].replace("_", "-")))
+
     def _name(self, found: re.Match[str]) -> str:
-        table = self._unloaded.get(int(found[1]))
+        table = self._find(found)
         names = [] if table is None else [each.name for each in table.columns if each.field_id == int(found[2])]
         return names[0] if names else found[0]
 
@@ -53,7 +56,7 @@ class _Tables:
         text = json.dumps(details)
         found = _HELD.search(text)
         if found is not None:
-            return self._unloaded.get(int(found[1]))
+            return self._find(found)
         read = {table.oid: table for table in self._unloaded.values() for file in table.files if file.path in text}
         possible = read or ({} if self._files else self._unloaded)
         return next(iter(possible.values())) if len(possible) == 1 else None

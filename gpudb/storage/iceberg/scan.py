@@ -80,7 +80,7 @@ def _group_files(columns: Sequence[Column], files: Sequence[DataFile]) -> list[t
 
 def name_held(oid: int, field_id: int) -> str:
     """Returns the name of a table's column in its files, under which DuckDB's plans show it."""
-    return f"t{oid}c{field_id}"
+    return f"t{oid}c{field_id}".replace("-", "_")  # past states of tables have negative numbers
 
 
 def _render_group(

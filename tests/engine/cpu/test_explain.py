@@ -54,3 +54,13 @@ def test_scans_of_a_file_have_its_path(db: Connection, tmp_path: Path, name: str
 def test_what_reads_no_table_has_the_name_of_none(db: Connection) -> None:
     plan = explain(db, "SELECT count(*) FROM stored, generate_series(1, 3) AS g", analyze=True)
     assert plan.count("on stored") == 1
+
+
+def test_an_earlier_state_has_the_name_of_its_table(db: Connection) -> None:
+    ((moment,),) = db.execute("SELECT clock_timestamp()::text").fetchall()
+    db.execute("DELETE FROM stored WHERE a = 7")
+    past = f"SELECT a FROM stored FOR SYSTEM_TIME AS OF '{moment}' WHERE b = 7"
+    assert len(db.execute(past).fetchall()) == 2000
+    plan = explain(db, past, analyze=False)
+    assert "CpuScan on stored" in plan
+    assert "Filters: (b = 7)" in plan

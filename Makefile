@@ -5,6 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+USER_INSTALLED := .venv/.installed-user
 GPU_INSTALLED := .venv-gpu/.installed
 TEST_ARGS ?=
 # A process more than cores, since tests also wait; each has servers of its own. A file's tests stay together, and long
@@ -18,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TIMED = start=$$(date +%s); trap 'echo "$@: $$(($$(date +%s) - start)) s"' EXIT;
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo console console-tools test test-clients lint format docs docs-tables bench soak test-gpu helm-tools test-helm \
+.PHONY: help install install-user demo console console-tools test test-clients lint format docs docs-tables bench soak test-gpu helm-tools test-helm \
 	test-image lock clean
 
 help: ## list the commands
@@ -33,7 +34,17 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock && \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e . && touch $@
 
-demo: $(INSTALLED) ## serve, load two million taxi rides, run the four queries
+# What gpudb itself needs, in the versions of the lock, without tests and checks: `make install` adds the rest.
+install-user: $(USER_INSTALLED) ## build .venv with what gpudb needs alone
+
+$(USER_INSTALLED): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "gpudb needs Python 3.11 or later; name one with PYTHON=..." >&2; exit 1; }
+	@test -e $(INSTALLED) && test ! $(INSTALLED) -ot requirements.lock && test ! $(INSTALLED) -ot pyproject.toml \
+	&& touch $@ || { $(TIMED) { test -x $(BIN)/python || $(PYTHON) -m venv .venv; } && \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "uv>=0.9" && \
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c requirements.lock -e . && touch $@; }
+
+demo: $(USER_INSTALLED) ## serve, load two million taxi rides, run the four queries
 	$(BIN)/gpudb demo
 
 console: console-tools ## build the console's page from console/ (needs Node.js)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpudb.demo import star_schema
 from gpudb.demo.statements import read_create_table
 
 HERE = Path(__file__).parent
@@ -110,7 +111,7 @@ def _tpchgen() -> str:
 
 def ssb(scale: float, folder: Path) -> Suite:
     """The star schema benchmark by our own generator."""
-    from benchmarks.data import ssb as maker
+    from gpudb.demo.star_schema import data as maker
 
     where = folder / f"ssb-{scale:g}"
     if not (where / "done").exists():
@@ -238,16 +239,20 @@ def taxi(rows: int, folder: Path) -> Suite:
 
 
 def schema(suite: str) -> list[str]:
-    """The statements of queries/SUITE/schema.sql; the taxi rides' table is the demo's."""
-    path = HERE / "queries" / suite / "schema.sql"
-    text = read_create_table() if suite == "taxi" else path.read_text(encoding="utf-8")
+    """The statements of a suite's schema.sql; the taxi rides' table is the demo's."""
+    text = read_create_table() if suite == "taxi" else (find_folder(suite) / "schema.sql").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("--")]
     return [statement.strip() for statement in "\n".join(lines).split(";") if statement.strip()]
 
 
+def find_folder(suite: str) -> Path:
+    """The folder of a suite's SQL files: queries/SUITE, or the demo's."""
+    return Path(star_schema.__file__).parent if suite == "ssb" else HERE / "queries" / suite
+
+
 def queries(suite: str) -> dict[str, str]:
     """The queries of a suite by file name."""
-    paths = sorted((HERE / "queries" / suite).glob("q*.sql"))
+    paths = sorted(find_folder(suite).glob("q*.sql"))
     return {path.stem: path.read_text(encoding="utf-8").strip().rstrip(";") for path in paths}
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudb.distribution import __version__, check_files
-from gpudb.slim_imports import slim_postgast
+from gpudb.slim_imports import slim_postgast, slim_pyarrow
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 check_files(Path(__file__).parent)
 slim_postgast()
+slim_pyarrow()
 
 __all__ = ["Connection", "Relation", "Rows", "__version__", "connect", "errors"]
 

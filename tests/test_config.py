@@ -54,3 +54,20 @@ def test_bad_settings_are_named(tmp_path: Path, content: str, message: str) -> N
         load(file)
     assert caught.value.sqlstate == "F0000"
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        ("prot = 1", "Perhaps you meant port."),
+        ('data-dir = "x"\nmax_conections = 3', "Perhaps you meant data_dir and max_connections."),
+        ('log_min_duration_statement = "1s"', "Parameters of sessions, such as work_mem, are set by ALTER SYSTEM."),
+        ("port = 70000", None),
+    ],
+)
+def test_unknown_settings_get_the_nearest_name(tmp_path: Path, content: str, hint: str | None) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(content)
+    with pytest.raises(GpudbError) as caught:
+        load(file)
+    assert caught.value.hint == hint

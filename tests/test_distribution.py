@@ -52,3 +52,20 @@ def test_files_of_the_other_project_are_noticed(tmp_path: Path) -> None:
     (package / "gpudb.py").write_text("")
     run = subprocess.run([sys.executable, "-c", "import gpudb"], cwd=tmp_path, capture_output=True, text=True)
     assert "ImportError: the distribution 'gpudb' of the package index is another project" in run.stderr
+
+
+def test_deferred_functions_of_arrow_are_there_for_all_threads() -> None:
+    program = """
+import gpudb, threading
+import pyarrow as pa, pyarrow.compute as pc
+assert "index_in" not in vars(pc)
+sums, barrier = [], threading.Barrier(16)
+def add():
+    barrier.wait()
+    sums.append(pc.sum(pa.array([1, 2])).as_py())
+threads = [threading.Thread(target=add) for _ in range(16)]
+[each.start() for each in threads], [each.join() for each in threads]
+from pyarrow.compute import index_in
+assert sums == [3] * 16 and pa.compute.index_in is index_in and not hasattr(pc, "nothing")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -18,9 +18,9 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from benchmarks import tables
-from benchmarks.data import ssb
 from benchmarks.fused.data import TABLES, Case, Spec
 from gpudb.catalog.model import Catalog
+from gpudb.demo.star_schema import data as ssb
 from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables

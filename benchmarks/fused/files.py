@@ -1,7 +1,7 @@
 """The large tables as Parquet files of the columns that the queries read: generated on the GPU, or with NumPy if small.
 
 python -m benchmarks.fused.files SUITE FOLDER ROWS [--turn 0/2]: taxi rides by month, with NULLs, and the same with the
-places where they begin; SSB's fact table, and its dimensions from `benchmarks.data.ssb`; two tables whose rows are
+places where they begin; SSB's fact table, and its dimensions from `gpudb.demo.star_schema`; two tables whose rows are
 exchanged for groups and joins. On a GPU FOLDER/bandwidth has the bandwidth of a copy in bytes per second. With N
 processes, one for each GPU, process K writes the files of turn K/N.
 """
@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.data import ssb
+from gpudb.demo.star_schema import data as ssb
 
 SEED = 20_261_122
 MONTHS = 96
@@ -136,7 +136,7 @@ def _exchanged(table: str, first: int, last: int, keys: int, xp: Any) -> dict[st
 
 
 def _lines(part: int, count: int, scale: float, xp: Any) -> dict[str, Column]:
-    """Lines of orders, with the distributions of `benchmarks.data.ssb`."""
+    """Lines of orders, with the distributions of `gpudb.demo.star_schema`."""
     draws = xp.random.RandomState(SEED + 1000 + part)
 
     def even(low: int, high: int) -> Any:

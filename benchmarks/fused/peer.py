@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import tables
-from benchmarks.data import ssb
 from benchmarks.harness import Answer, time_runs
+from gpudb.demo.star_schema import data as ssb
 
 WARM, RUNS = 1, 3
 QUERY_S = 20.0

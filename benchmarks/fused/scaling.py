@@ -24,9 +24,9 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import report
-from benchmarks.data import ssb
 from benchmarks.fused import files, wire
 from benchmarks.harness import Row, save_results, visible_gpus
+from gpudb.demo.star_schema import data as ssb
 
 MAKE_S = 400
 

@@ -17,6 +17,7 @@ from typing import Any
 import click
 import typer.main
 
+from gpudb import ml
 from gpudb.cli.main import app
 from gpudb.config.program import Settings
 from gpudb.functions.composed import composed_functions
@@ -196,6 +197,39 @@ def inner_layers() -> str:
     return _table(("package", "layers"), rows)
 
 
+def transformers() -> str:
+    """The transformers of `gpudb.ml`: their options with defaults, and what they do, from signatures and docstrings."""
+
+    def rows() -> Iterator[tuple[str, ...]]:
+        for name in sorted(ml.__all__):
+            made = getattr(ml, name)
+            if isinstance(made, type) and made not in (ml.Pipeline, ml.Transformer):
+                options = [f"`{each}`" for each in _list_options(made)]
+                yield f"`{name}`", ", ".join(options), _join_lines(inspect.getdoc(made) or "")
+
+    return _table(("transformer", "options", "what it does"), rows())
+
+
+def _join_lines(text: str) -> str:
+    """A docstring in one line: the rows of a table in it become `a: b;`."""
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    for line in rows:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        text = text.replace(line, "" if line in rows[:2] else f"{': '.join(cells)};")
+    return " ".join(text.split())
+
+
+def _list_options(made: type) -> Iterator[str]:
+    """The parameters of a class but the columns, with their defaults."""
+    for each in inspect.signature(made).parameters.values():
+        if each.name != "columns" and each.kind is not each.VAR_KEYWORD:
+            yield each.name if each.default is each.empty else f"{each.name}={_show_default(each.default)}"
+
+
+def _show_default(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
 def metrics() -> str:
     """The metrics that the server exports."""
     rows = (
@@ -215,6 +249,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "inner-layers": inner_layers,
     "metrics": metrics,
     "composed-functions": composed,
+    "transformers": transformers,
 }
 
 if __name__ == "__main__":

@@ -95,6 +95,7 @@ class EmbeddedBackend:
         self._database = acquire(data_dir, memory_limit)
         try:
             self._session = self._database.session(user, {"application_name": "python", **settings})
+            self._session.is_embedded = True
         except BaseException:
             release(self._database)
             raise

@@ -34,10 +34,12 @@ _RUNS = 5
 """Runs of a query: the first one reads its columns from files, the fastest of the others is reported."""
 
 
-def run(rows: int, data_dir: Path | None, *, keep: bool, seed: int, console: bool = False) -> None:
+def run(
+    rows: int, data_dir: Path | None, *, keep: bool, seed: int, console: bool = False, port: int | None = None
+) -> None:
     """Runs the whole demonstration; leaves nothing running or on disk unless asked.
 
-    22023 for a console without a server that goes on.
+    Without a port it takes PORT if that is free, else another one. 22023 for a console without a server that goes on.
     """
     if console and not keep:
         message = "the console needs a server that goes on"
@@ -52,7 +54,7 @@ def run(rows: int, data_dir: Path | None, *, keep: bool, seed: int, console: boo
     program = None
     try:
         started = time.perf_counter()
-        program = _start(data_dir or folder / "data", folder / "server.log", http=console)
+        program = _start(data_dir or folder / "data", folder / "server.log", port, http=console)
         screen.print(
             f"[bold]gpudb[/] is listening on 127.0.0.1:{program.port} "
             f"(started in {format_duration(time.perf_counter() - started)})"
@@ -81,8 +83,10 @@ def _open_dashboard(screen: Console, program: Program) -> None:
     open_browser(address)
 
 
-def _start(data_dir: Path, log: Path, *, http: bool) -> Program:
-    """Starts on gpudb serve's default port if it is free."""
+def _start(data_dir: Path, log: Path, port: int | None, *, http: bool) -> Program:
+    """Starts on a port, or without one on gpudb serve's default if it is free."""
+    if port is not None:
+        return Program(data_dir, log, port, http=http)
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.models import CommandInfo
 
+from gpudb.cli.text_command import TextCommand, TextGroup
 from gpudb.distribution import __version__
 from gpudb.errors import GpudbError
 
 app = typer.Typer(
     name="gpudb",
+    cls=TextGroup,
     help="A distributed GPU analytics database that speaks PostgreSQL.",
     no_args_is_help=True,
     add_completion=False,
@@ -99,7 +103,7 @@ def serve(
     run(program.load(config, **{name: value for name, value in context.params.items() if name != "config"}))
 
 
-@app.command()
+@app.command(cls=TextCommand)
 def sql(
     target: Annotated[
         str | None, typer.Argument(metavar="[URL | DIR]", help="A server's URL, or a data directory.")
@@ -125,13 +129,14 @@ def top(
     target: Annotated[str | None, typer.Argument(metavar="[URL]", help="A server's URL.")] = None,
     interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
     once: Annotated[bool, typer.Option("--once", help="Look once, and exit.")] = False,
+    sort: Annotated[str, typer.Option(help="Order of the statements: time, calls, mean or rows.")] = "time",
     url: Url = None,
 ) -> None:
     """Show a server's sessions, statements, queue and devices, live."""
     from gpudb.cli.top import run
 
     server = _get_target(target, None, url) or "postgresql://gpudb@127.0.0.1:5433/gpudb"
-    raise typer.Exit(run(server, interval=interval, once=once))
+    raise typer.Exit(run(server, interval=interval, once=once, sort=sort))
 
 
 @app.command()
@@ -167,11 +172,14 @@ def demo(
     keep: Annotated[bool, typer.Option("--keep", help="Leave the server running.")] = False,
     console: Annotated[bool, typer.Option("--console", help="Serve the console, and open a dashboard.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the generated rides.")] = 1,
+    port: Annotated[
+        int | None, typer.Option(help="TCP port; 0 selects a free one.  [default: 5433, or a free one]")
+    ] = None,
 ) -> None:
     """Serve, load taxi rides with COPY, run the four taxi queries, and print how to connect."""
     from gpudb.cli.demo import run
 
-    run(rows, data_dir, keep=keep, console=console, seed=seed)
+    run(rows, data_dir, keep=keep, console=console, seed=seed, port=port)
 
 
 @app.command()
@@ -297,10 +305,25 @@ def _get_target(argument: str | None, data_dir: Path | None, url: str | None) ->
     return targets[0] if targets else None
 
 
+def _select_command(words: list[str]) -> typer.Typer:
+    """Returns the application with the one command that is called: reading the options of all of them takes longer."""
+    called = [each for each in app.registered_commands if _get_name(each) == words[0]] if words else []
+    if not called:
+        return app
+    selected = copy.copy(app)
+    selected.registered_commands = called
+    return selected
+
+
+def _get_name(command: CommandInfo) -> str:
+    assert command.callback is not None
+    return command.name or command.callback.__name__.replace("_", "-")
+
+
 def main() -> None:
     """Runs a command; an error is printed in PostgreSQL's form, with exit status 1."""
     try:
-        app()
+        _select_command(sys.argv[1:2])()
     except GpudbError as error:
         from gpudb.api.messages import format_error
 

@@ -11,16 +11,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, TextIO
 
 from gpudb.api.display import RIGHT_ALIGNED_TYPES, format_aligned, format_expanded, get_display_width
 from gpudb.api.rows import Rows
 from gpudb.cli.formats import FORMATS
 from gpudb.errors import SqlError
+
+if TYPE_CHECKING:
+    from rich.console import Console  # for terminals alone
 
 MAX_ROWS = 500
 """Rows drawn at a terminal; further rows are counted only."""
@@ -155,6 +154,10 @@ def _drop_heading(rows: Rows, text: str) -> str:
 
 def _draw_table(rows: Rows, shown: list[tuple[str | None, ...]], console: Console) -> str:
     """Returns the table at its full width, with the terminal's colours."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(header_style="bold")
     for name, kind in zip(rows.columns, rows.types, strict=True):
         table.add_column(Text(name), justify="right" if kind.name in RIGHT_ALIGNED_TYPES else "left", no_wrap=True)

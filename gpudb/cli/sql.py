@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 import gpudb.api
 from gpudb.cli.screen import Screen
 from gpudb.cli.script import Runner, report_errors
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def run(target: str | None, commands: list[str], form: str = "aligned") -> int:
@@ -16,7 +18,7 @@ def run(target: str | None, commands: list[str], form: str = "aligned") -> int:
     terminal.
     """
     is_shell = not commands and sys.stdin.isatty()
-    screen = Screen(Console(highlight=False) if is_shell else None)
+    screen = Screen(_open_console() if is_shell else None)
     screen.set_format(form)
     runner = Runner(gpudb.api.connect(target), screen, target)
     try:
@@ -32,3 +34,9 @@ def run(target: str | None, commands: list[str], form: str = "aligned") -> int:
         screen.close()
         runner.connection.close()
     return 0
+
+
+def _open_console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False)

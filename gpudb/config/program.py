@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from pathlib import Path
 from typing import Any, Self
@@ -22,6 +23,8 @@ from gpudb.errors import GpudbError
 
 FILE_VARIABLE = "GPUDB_CONFIG"
 """Environment variable that names the settings file, unless the command line does."""
+_SIMILAR = 0.7
+"""How like an unknown name a setting's is that it may mean: 1 is equal."""
 
 
 # mypy does not see that pydantic freezes the class.
@@ -70,7 +73,7 @@ class Settings(BaseSettings, DatabaseSettings, HttpSettings, BackupSettings):  #
 def load(file: Path | None = None, **overrides: Any) -> Settings:
     """Returns the settings: `overrides` (None means not given), then `GPUDB_*`, then the file.
 
-    Errors: F0000 (config_file_error) naming each bad setting.
+    Errors: F0000 (config_file_error) naming each bad setting, and the settings that unknown ones may mean.
     """
     path = file or (Path(path_variable) if (path_variable := os.environ.get(FILE_VARIABLE)) else None)
     if path is not None and not path.is_file():
@@ -82,7 +85,7 @@ def load(file: Path | None = None, **overrides: Any) -> Settings:
     try:
         return FromFile(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as error:
-        raise GpudbError(_format_errors(error), condition="config_file_error") from None
+        raise GpudbError(_format_errors(error), hint=_suggest(error), condition="config_file_error") from None
     except (SettingsError, ValueError, OSError) as error:
         raise GpudbError(f"settings cannot be read: {error}", condition="config_file_error") from None
 
@@ -97,3 +100,16 @@ def _format_errors(error: ValidationError) -> str:
             message = detail["msg"].removeprefix("Value error, ")
             lines.append(f"{where}: {message}" if where else message)
     return "; ".join(lines)
+
+
+def _suggest(error: ValidationError) -> str | None:
+    """Returns the hint with the settings whose names are nearest to those that do not exist."""
+    unknown = [str(detail["loc"][0]) for detail in error.errors() if detail["type"] == "extra_forbidden"]
+    near = [
+        found
+        for name in unknown
+        for found in difflib.get_close_matches(name.lower(), Settings.model_fields, 1, _SIMILAR)
+    ]
+    if near:
+        return f"Perhaps you meant {' and '.join(near)}."
+    return "Parameters of sessions, such as work_mem, are set by ALTER SYSTEM." if unknown else None

@@ -1,1 +1,4 @@
-"""Demonstration data: seeded taxi rides of New York, any number of them. Imports no other room of gpudb."""
+"""Demonstration data, seeded and of any size: taxi rides of New York, and the star schema benchmark.
+
+Imports no other room of gpudb.
+"""

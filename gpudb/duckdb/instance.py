@@ -12,6 +12,8 @@ from gpudb.duckdb.literals import quote_literal
 from gpudb.duckdb.udf import registry
 
 _TEMP_LIMIT = "max_temp_directory_size"
+PREFIXES = ("pg_", "gpudb_")
+"""One of them begins the name of each function and macro."""
 
 Config = dict[str, str | bool | int | float | list[str]]
 
@@ -19,7 +21,7 @@ Config = dict[str, str | bool | int | float | list[str]]
 class Instance:
     """A running DuckDB. After a fatal error it refuses all statements, and is replaced.
 
-    Statements need its functions and macros: call `define` first.
+    Statements that call its functions and macros need them: call `define`, or `define_for` with the statement, first.
     """
 
     def __init__(self, config: Config) -> None:
@@ -47,6 +49,11 @@ class Instance:
         thread.join()
         if failures:
             raise failures[0]
+
+    def define_for(self, sql: str) -> None:
+        """Defines the functions and macros if a statement's text may call one: most statements call none."""
+        if any(prefix in sql for prefix in PREFIXES):
+            self.define()
 
     def _define(self, failures: list[BaseException]) -> None:
         with self._lock:

@@ -39,12 +39,13 @@ class Result(Relation):
             relation._params,
             composable=relation._composable,
             frames=relation._frames,
+            kept=relation._holds,
         )
         query = find_query(relation._query) if relation._composable else None
         is_part = query is not None and query.is_repeatable
         self._may_run_again = is_part
-        self._kept = super()._head(KEPT_ROWS + 1).head(KEPT_ROWS + 1) if is_part else super()._rows()
-        self._is_whole = not is_part or len(self._kept) <= KEPT_ROWS
+        self._here = super()._head(KEPT_ROWS + 1).head(KEPT_ROWS + 1) if is_part else super()._rows()
+        self._is_whole = not is_part or len(self._here) <= KEPT_ROWS
         self._number: int | None = None
 
     @classmethod
@@ -54,29 +55,29 @@ class Result(Relation):
 
     @property
     def fields(self) -> tuple[ResultColumn, ...]:
-        return self._kept.fields
+        return self._here.fields
 
     def _head(self, rows: int) -> Rows:
-        return self._kept if self._is_whole or rows <= len(self._kept) else super()._head(rows)
+        return self._here if self._is_whole or rows <= len(self._here) else super()._head(rows)
 
     def _rows(self) -> Rows:
         if not self._is_whole:
-            self._kept = super()._rows()
+            self._here = super()._rows()
             self._is_whole = True
-        return self._kept
+        return self._here
 
     def _stream(self) -> Iterator[Row]:
-        return iter(self._kept) if self._is_whole else super()._stream()
+        return iter(self._here) if self._is_whole else super()._stream()
 
     def _stream_tables(self) -> Iterator[pa.Table]:
-        return iter([self._kept.arrow()]) if self._is_whole else super()._stream_tables()
+        return iter([self._here.arrow()]) if self._is_whole else super()._stream_tables()
 
     def _share(self, read: Callable[[str], _T], place: SharePlace = SharePlace.HOST) -> _T | None:
         return None if self._is_whole else super()._share(read, place)
 
     def _count(self) -> int:
         if self._is_whole:
-            return len(self._kept)
+            return len(self._here)
         if self._number is None:
             self._number = super()._count()
         return self._number
@@ -88,7 +89,7 @@ class Result(Relation):
     @cached_property
     def _rows_as_frame(self) -> Relation:
         """The kept rows as a frame, in the columns' types; 42701 for two columns of one name, 0A000 for none."""
-        table = self._kept.arrow()
+        table = self._here.arrow()
         columns = [
             quote_identifier(field.name)
             if get_sql_type(kind, field.name) == field.type

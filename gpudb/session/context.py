@@ -105,9 +105,10 @@ class DatabaseServices(Protocol):
 class SessionState(Protocol):
     """What statements read and change of their session.
 
-    `frames` are Arrow tables that statements read by name. `accesses` are those of the statement that was bound last,
-    `measures` what was measured of the current one. `triggered` are the OIDs of the relations whose triggers run within
-    each other now, `processes` run users' code, and `transition_tables` are the frames that the innermost one reads.
+    `is_embedded` is whether the client is this process. `frames` are Arrow tables that statements read by name.
+    `accesses` are those of the statement that was bound last, `measures` what was measured of the current one.
+    `triggered` are the OIDs of the relations whose triggers run within each other now, `processes` run users' code, and
+    `transition_tables` are the frames that the innermost one reads.
     """
 
     process_id: int
@@ -122,6 +123,7 @@ class SessionState(Protocol):
     resource_group: SessionGroup
     transactions: Transactions
     running: RunningStatement
+    is_embedded: bool
     frames: dict[str, pa.Table]
     frame_columns: dict[str, tuple[OutputColumn, ...]]
     transition_tables: tuple[str, ...]

@@ -123,6 +123,7 @@ class Session:
         self.deferred_checks = DeferredChecks()
         self.accesses: Accesses | None = None
         self.on_terminate: Callable[[], None] | None = None
+        self.is_embedded = False
         self.measures: Measures = {}
         self._dispatcher = dispatcher
         self._closed = False

@@ -31,6 +31,13 @@ def test_the_text_has_the_line_and_a_caret(any_db: Connection) -> None:
     assert str(raised(lambda: any_db.sql("SELECT 1 / 0").fetchall())) == "division by zero"
 
 
+def test_a_name_that_lacks_capitals_is_told_to_be_quoted(db: Connection) -> None:
+    assert raised(lambda: db.sql('SELECT pulocationid FROM (SELECT 1 AS "PULocationID") AS z').fetchall()).hint == (
+        'Perhaps you meant to reference the column "z.PULocationID": write "PULocationID" in double quotes, since other'
+        " names are read in lower case."
+    )
+
+
 def test_the_text_has_detail_and_hint(any_db: Connection) -> None:
     any_db.execute("DROP TABLE IF EXISTS told")
     any_db.execute("CREATE TABLE told (a int CHECK (a > 0))")

@@ -115,3 +115,13 @@ def test_a_server_reads_its_own_files_and_a_role_needs_the_right(gpudb_server: s
             assert caught.value.sqlstate == "42501"
             db.execute("GRANT pg_read_server_files TO reader")
             assert reader.sql("SELECT count(*) FROM 'rows.parquet'").fetchone() == (3,)
+
+
+def test_a_relative_name_is_written_in_the_folder_of_an_embedded_databases_process(
+    db: Connection, folder: Path, gpudb_server: str
+) -> None:
+    assert db.execute("COPY (FROM 'rows.parquet') TO 'again.parquet'").tag == "COPY 3"
+    assert pl.read_parquet(folder / "again.parquet").equals(ROWS)
+    with gpudb.connect(to_url(gpudb_server)) as other, pytest.raises(GpudbError, match="relative path") as refused:
+        other.execute("COPY (SELECT 1) TO 'again.csv' (FORMAT csv)")
+    assert refused.value.sqlstate == "42602"

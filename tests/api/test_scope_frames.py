@@ -55,6 +55,12 @@ def test_in_subqueries_expressions_and_common_table_expressions(any_db: Connecti
     ).fetchone() == (6,)
 
 
+def test_the_values_of_a_pivot_come_from_a_frame(db: Connection) -> None:
+    frame = {"n": [1, 2, 3], "k": ["a", "b", "a"]}
+    assert db.sql("PIVOT frame ON k USING sum(n)").fetchall() == [(4, 2)]
+    assert len(frame) == 2  # read by its name alone, above
+
+
 def test_a_relation_keeps_the_frames_of_the_code_that_made_it(any_db: Connection) -> None:
     def make() -> Relation:
         inner = pl.DataFrame({"n": [1, 2, 3]})

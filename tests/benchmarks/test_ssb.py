@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.data import ssb
+from gpudb.demo.star_schema import data as ssb
 
 SCALE = 0.1
 

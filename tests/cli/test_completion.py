@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from prompt_toolkit.completion import CompleteEvent
@@ -108,3 +109,43 @@ def test_nothing_is_offered_unasked_where_nothing_is_typed(completer: SqlComplet
     assert list(completer.get_completions(document, CompleteEvent(text_inserted=True))) == []
     document = Document("SELECT * FROM shop.", 19)
     assert len(list(completer.get_completions(document, CompleteEvent(text_inserted=True)))) == 3
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with files and a folder of files."""
+    for name in ("rides.csv", "rides.parquet", "it's.sql", ".hidden", "raw/rides-1.csv", "raw/rides-2.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [
+        ("\\i r^", ["raw/", "rides.csv", "rides.parquet"]),
+        ("\\i raw/^", ["rides-1.csv", "rides-2.csv"]),
+        ("\\i .^", [".hidden"]),
+        ("\\i 'it^", ["it''s.sql"]),
+        ("\\o nothing^", []),
+        ("\\copy rides FROM raw/rides-^", ["rides-1.csv", "rides-2.csv"]),
+        ("\\copy rides from 'rid^", ["rides.csv", "rides.parquet"]),
+        ("\\copy (SELECT 'x' FROM t) TO 'rid^", ["rides.csv", "rides.parquet"]),
+        ("SELECT 1 \\g rides.c^", ["rides.csv"]),
+        ("SELECT * FROM 'raw/^", ["rides-1.csv", "rides-2.csv"]),
+        ("FROM read_csv('rides.^", ["rides.csv", "rides.parquet"]),
+        ("COPY rides TO 'rides.p^", ["rides.parquet"]),
+        ("SELECT a\nFROM 'rides.csv' JOIN 'raw/rides-1^", ["rides-1.csv"]),
+        ("SELECT 'r^", []),
+        ("SELECT 'from r^", []),
+    ],
+)
+def test_files_are_offered_where_one_is_expected(folder: Path, text: str, offered: list[str]) -> None:
+    assert complete(SqlCompleter(), text) == offered
+
+
+def test_a_path_from_the_root_or_the_home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(folder))
+    assert complete(SqlCompleter(), f"FROM '{folder}/ra^") == ["raw/"]
+    assert complete(SqlCompleter(), "\\i ~/rides.c^") == ["rides.csv"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -318,3 +319,18 @@ def test_commands_of_the_system() -> None:
     done = run_command("sql", "-c", "SELECT 1 AS a", "-c", "\\! echo from the system", "-c", "\\! exit 3")
     assert done.stdout.endswith("(1 row)\n\nfrom the system\n")
     assert (done.returncode, "status 3" in done.stderr) == (1, True)
+
+
+def test_a_statement_imports_what_it_needs_alone() -> None:
+    program = """
+import sys
+from gpudb.cli.main import main
+sys.argv = ["gpudb", "sql", "-c", "SELECT 1 AS one"]
+try:
+    main()
+finally:
+    heavy = "pydantic rich pandas polars psycopg pyiceberg pygments prompt_toolkit sqlalchemy cryptography regex".split()
+    print([name for name in heavy if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

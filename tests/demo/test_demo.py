@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 from pathlib import Path
 
 import psycopg
@@ -33,13 +34,16 @@ def test_it_loads_queries_and_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_keep_leaves_the_server_and_its_rides(tmp_path: Path) -> None:
-    arguments = ("demo", "--rows", "20000", "--data-dir", tmp_path / "data", "--keep")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        asked = probe.getsockname()[1]
+    arguments = ("demo", "--rows", "20000", "--data-dir", tmp_path / "data", "--keep", "--port", str(asked))
     done = run_command(*arguments, env={**os.environ, "TMPDIR": str(tmp_path)})
     assert (done.returncode, done.stderr) == (0, "")
     stop = re.search(r"kill (\d+)", done.stdout)
     port = re.search(r"-p (\d+) ", done.stdout)
     assert stop is not None
     assert port is not None
+    assert int(port[1]) == asked
     dsn = f"host=127.0.0.1 port={port[1]} user=gpudb dbname=gpudb connect_timeout=60"
     try:
         with psycopg.connect(dsn) as connection:

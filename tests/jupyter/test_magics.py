@@ -218,7 +218,7 @@ def test_of_a_large_result_the_first_rows_are_read(kernel: Kernel, gpudb_server:
         kernel.run("%sql small << SELECT i FROM many WHERE i < 4")
         kernel.run("%sql drawn << SELECT nextval('counted') AS n FROM many")
         kernel.run("%sql DELETE FROM many WHERE i <= 10")
-        assert kernel.run("len(many._kept), many.head(1).fetchone(), len(many.fetchall())").data("text/plain") == (
+        assert kernel.run("len(many._here), many.head(1).fetchone(), len(many.fetchall())").data("text/plain") == (
             "(10001, (1,), 29990)"
         )
         assert kernel.run("small.fetchall()").data("text/plain") == "[(1,), (2,), (3,)]"

@@ -15,11 +15,10 @@ import pyarrow as pa
 import pyarrow.csv
 
 from benchmarks import tables
-from benchmarks.data import ssb, tpcds
+from benchmarks.data import tpcds
 from gpudb.demo import taxi
+from gpudb.demo.star_schema import data as ssb
 from tests.support.oracle.wire import WireClient
-
-QUERIES = Path(__file__).parents[2] / "benchmarks" / "queries"
 
 TPCH_TABLES = ("region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem")
 TPCH_SCALE = 0.01
@@ -55,7 +54,7 @@ def queries(benchmark: str) -> list[Query]:
     """A benchmark's queries in the order of their names."""
     return [
         Query(benchmark, path.stem, path.read_text(encoding="utf-8"))
-        for path in sorted((QUERIES / benchmark).glob("q*.sql"))
+        for path in sorted(tables.find_folder(benchmark).glob("q*.sql"))
     ]
 
 

@@ -10,6 +10,7 @@ from prompt_toolkit.document import Document
 
 from gpudb.cli.backslash import COMMANDS
 from gpudb.cli.completion.context import Expected, Place, Reference, find_place
+from gpudb.cli.completion.files import FilePlace, find_file_place, list_files
 from gpudb.cli.completion.names import Names, Relation, get_keywords, quote_if_needed
 
 MOST = 200
@@ -28,13 +29,22 @@ _Candidate = tuple[int, str, str]
 
 
 class SqlCompleter(Completer):
-    """Offers names that contain the typed letters in their order, the nearest match first. `names` may be replaced."""
+    """Offers names that contain the typed letters in their order, the nearest match first. `names` may be replaced.
+
+    Where a file's name is expected, those of the folder that is typed are offered instead.
+    """
 
     def __init__(self, names: Names | None = None) -> None:
         self.names = names or Names()
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         """Yields the completions at the cursor, best first; unasked only where something is typed."""
+        file = find_file_place(document.text_before_cursor)
+        if file is not None:
+            if not complete_event.completion_requested and not file.text:
+                return
+            yield from _complete_file(file)
+            return
         place = find_place(document.text_before_cursor, document.text_after_cursor)
         if not complete_event.completion_requested and not place.prefix and not place.qualifier:
             return
@@ -128,6 +138,17 @@ class SqlCompleter(Completer):
             for name in self._get_columns(last):
                 if name in self._get_columns(other):
                     yield _equal(other, name, last, name)
+
+
+def _complete_file(place: FilePlace) -> Iterator[Completion]:
+    """Yields the files and folders whose names begin as the last part of a path does."""
+    for each in list_files(place.text):
+        yield Completion(
+            each.name.replace("'", "''") if place.is_quoted else each.name,
+            -len(place.last),
+            display=each.name,
+            display_meta="folder" if each.is_folder else "file",
+        )
 
 
 def _equal(left: Reference, left_name: str, right: Reference, right_name: str) -> str:

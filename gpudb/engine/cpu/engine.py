@@ -31,7 +31,7 @@ from gpudb.duckdb.literals import quote_identifier, quote_literal
 from gpudb.duckdb.udf.styles import render_style
 from gpudb.engine.admission import ThreadAdmission, Ticket
 from gpudb.engine.cpu import analysis
-from gpudb.engine.cpu.explain import parse_plan, show_indexes
+from gpudb.engine.cpu.explain import is_measured, parse_plan, show_indexes
 from gpudb.engine.cpu.groups import GroupPools
 from gpudb.engine.cpu.instance import EngineInstance
 from gpudb.engine.cpu.loaded_tables import Chosen, TableReader
@@ -104,7 +104,7 @@ class CpuEngine:
 
     @property
     def instance(self) -> EngineInstance:
-        """The DuckDB that runs these statements; its functions are defined for the first of them."""
+        """The DuckDB that runs these statements, with its functions."""
         return self._pool.instance
 
     @property
@@ -128,7 +128,7 @@ class CpuEngine:
         return self._pool if group is None else self._groups.find(group)
 
     def _run(self, pool: EnginePool, request: Request) -> Stream:
-        instance = pool.instance
+        instance = pool.bare_instance
         opened = self._open(pool, instance, request)
         alone = partial(self._open, pool, instance, request, alone=True)
         translate = partial(pool.translate_error, instance)
@@ -153,7 +153,10 @@ class CpuEngine:
     @staticmethod
     def _widen(instance: EngineInstance, request: Request, reader: TableReader) -> str:
         """Returns the SQL of a statement that multiplies decimals in 128 bits."""
-        return statement_sql(instance, request, reader, {}).text
+        text = statement_sql(instance, request, reader, {}).text
+        if not instance.defined:
+            instance.define_for(text)
+        return text
 
     def _choose(self, request: Request) -> Mapping[int, Chosen]:
         """Returns the rows that scans read, by their numbers, where indexes have found those that the query needs."""
@@ -164,7 +167,7 @@ class CpuEngine:
     def _read(self, request: Request, chosen: Mapping[int, Chosen]) -> pa.Table:
         """Returns the few rows of a query whose scans read chosen rows."""
         pool, stack = self._find_pool(request), ExitStack()
-        instance = pool.instance
+        instance = pool.bare_instance
         try:
             cursor, text, _ = self._prepare(instance, stack, request, chosen=chosen)
             opened = _Opened(stack, cursor, text)
@@ -188,6 +191,8 @@ class CpuEngine:
         reader = stack.enter_context(instance.loaded.open_reader(request.cancel))
         values_tables: dict[str, object] = {}
         sql = statement_sql(instance, request, reader, values_tables, narrow=narrow, chosen=chosen)
+        if not instance.defined:
+            instance.define_for(sql.text)
         timezone, frames = request.settings.timezone, request.settings.frames
         cursor = instance.cursors.acquire(timezone)
         style = request.settings.style
@@ -281,7 +286,7 @@ class CpuEngine:
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """Returns DuckDB's plan."""
         pool = self._find_pool(request)
-        instance = pool.instance
+        instance = pool.bare_instance
         with ExitStack() as stack:
             if analyze:
                 pool.admit(request, stack)
@@ -292,14 +297,17 @@ class CpuEngine:
                 how = "EXPLAIN (ANALYZE, FORMAT json)" if analyze else "EXPLAIN (FORMAT json)"
                 request.cancel.measure = partial(_measure, cursor)
                 row = cursor.execute(f"{how} {text}").fetchone()
+                if analyze and row is not None and not is_measured(row[1]):
+                    row = cursor.execute(f"EXPLAIN (FORMAT json) {text}").fetchone()
             except duckdb.Error as error:
                 failure = find_failure(list_file_tables(request.query), error)
                 raise failure or pool.translate_error(instance, error) from error
             finally:
                 request.cancel.measure = None
             assert row is not None
-            plan = parse_plan(show_addresses(row[1]), reader.names())
-            remote = list_remote_queries(list_file_tables(request.query))
+            files = list_file_tables(request.query)
+            plan = parse_plan(show_addresses(row[1]), reader.names(), reader.unloaded, files)
+            remote = list_remote_queries(files)
             plan = show_indexes(plan, NearestRows.list_used(request, chosen))
             details = (*plan.details, *(("Remote SQL", text) for text in remote))
             return replace(plan, details=details, loading=sum_steps(steps, "loading"))

@@ -546,6 +546,11 @@ class TableReader:
         """Returns the table's name for each acquired segment."""
         return {segment.name: segment.table for segment in self._pinned}
 
+    @property
+    def unloaded(self) -> list[Table]:
+        """The tables of which files are read."""
+        return [*self._unloaded.values()]
+
     def close(self) -> None:
         """Releases all segments. What the statement has read from files is loaded now, when it has its answer."""
         pinned, self._pinned = self._pinned, []

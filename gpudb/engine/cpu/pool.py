@@ -41,8 +41,13 @@ class EnginePool:
         self.admission = ThreadAdmission(room, long=min(LONG, max(2, self.threads // 2)))
 
     @property
+    def bare_instance(self) -> EngineInstance:
+        """The DuckDB that runs statements; those that call its functions define them (`Instance.define_for`)."""
+        return self._instance
+
+    @property
     def instance(self) -> EngineInstance:
-        """The DuckDB that runs statements; its functions are defined for the first of them."""
+        """The DuckDB that runs statements, with its functions."""
         instance = self._instance
         if not instance.defined and not self._closed:
             instance.define()

@@ -64,7 +64,7 @@ def copy(context: Context) -> Result:
     if is_remote(node.filename):
         with stage_object(context, node.filename) as staged:
             return write(context, source, options, staged)
-    return write(context, source, options, writable_file(node.filename))
+    return write(context, source, options, writable_file(context, node.filename))
 
 
 def _options(context: Context, node: Any, reading: bool) -> CopyOptions:

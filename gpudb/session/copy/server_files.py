@@ -29,9 +29,9 @@ def check_file_access(context: Context, reading: bool, *, program: bool = False)
     )
 
 
-def writable_file(name: str) -> Path:
-    """The path of a file to write; 42602 for a relative path."""
-    if not Path(name).is_absolute():
+def writable_file(context: Context, name: str) -> Path:
+    """The path of a file to write. 42602 for a relative path, but for a client that is this process."""
+    if not Path(name).is_absolute() and not context.session.is_embedded:
         raise SqlError.of("invalid_name", "relative path not allowed for COPY to file")
     return Path(name)
 

@@ -1,7 +1,8 @@
 """Errors for names out of reach, with PostgreSQL's suggestions (parse_relation.c).
 
 A suggested column's name is at most three letters and half its length away, the distance of a wrong alias included.
-Two equally near columns are both suggested; of three none is.
+Two equally near columns are both suggested; of three none is. A column whose name differs in capital letters alone is
+suggested at any distance, which PostgreSQL does not: files bring such names.
 """
 
 from __future__ import annotations
@@ -62,7 +63,21 @@ def missing_column(scope: QueryLevel, name: str, alias: str | None = None) -> Sq
         )
         return UndefinedColumn(message, detail=detail, hint=_reach_hint(scope, exact[0], alias))
     near = " or the column ".join(f'"{owner}.{column}"' for owner, column in _find_nearest(scope, name, alias))
-    return UndefinedColumn(message, hint=f"Perhaps you meant to reference the column {near}." if near else None)
+    if near:
+        return UndefinedColumn(message, hint=f"Perhaps you meant to reference the column {near}.")
+    return UndefinedColumn(message, hint=_capitals_hint(scope, name, alias))
+
+
+def _capitals_hint(scope: QueryLevel, name: str, alias: str | None) -> str | None:
+    """Returns the hint to quote the name of a column that differs in capital letters alone."""
+    for entry in _iter_entries(scope):
+        for column in entry.columns if alias in (None, entry.alias) else ():
+            if column.lower() == name:
+                return (
+                    f'Perhaps you meant to reference the column "{entry.alias}.{column}": write "{column}" in double'
+                    " quotes, since other names are read in lower case."
+                )
+    return None
 
 
 def _reach_hint(scope: QueryLevel, entry: Entry, alias: str | None) -> str | None:

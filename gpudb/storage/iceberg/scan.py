@@ -48,7 +48,7 @@ def scan_sql(
     verify_files(file.path for file in files)
     anchor = table.columns[0]
     parts = [
-        _render_group(chosen, named, anchor, lacking, held, with_row_ids)
+        _render_group(table.oid, chosen, named, anchor, lacking, held, with_row_ids)
         for lacking, held in _group_files(chosen, files)
     ]
     return " UNION ALL ".join(parts)
@@ -78,7 +78,13 @@ def _group_files(columns: Sequence[Column], files: Sequence[DataFile]) -> list[t
     return [(lacking, held) for (lacking, _), held in groups.items()]
 
 
+def name_held(oid: int, field_id: int) -> str:
+    """Returns the name of a table's column in its files, under which DuckDB's plans show it."""
+    return f"t{oid}c{field_id}".replace("-", "_")  # past states of tables have negative numbers
+
+
 def _render_group(
+    oid: int,
     columns: Sequence[Column],
     named: Mapping[str, str],
     anchor: Column,
@@ -88,12 +94,12 @@ def _render_group(
 ) -> str:
     """Returns the SELECT over files that lack the same struct columns; `anchor` is read if no other column is."""
     present = [column for column in columns if column.field_id not in lacking]
-    fields = ", ".join(_render_field(column) for column in present or [anchor])
+    fields = ", ".join(_render_field(oid, column) for column in present or [anchor])
     # Ranges in the footers leave NaN out
     options = [f"schema = MAP {{{fields}}}", "can_have_nan = true"]
     outputs = []
     for column in columns:
-        held = f"c{column.field_id}"
+        held = name_held(oid, column.field_id)
         if column.field_id in lacking:
             initial = "NULL" if column.initial is None else quote_literal(column.initial)
             held = f"CAST({initial} AS {stored_duckdb_type(column.type)})"
@@ -131,10 +137,11 @@ def _find_column(table: Table, name: str) -> Column:
     return next(column for column in table.columns if column.name == name)
 
 
-def _render_field(column: Column) -> str:
+def _render_field(oid: int, column: Column) -> str:
     default = "NULL" if column.initial is None else quote_literal(column.initial)
     type = quote_literal(stored_duckdb_type(column.type))
-    return f"{column.field_id}: {{name: 'c{column.field_id}', type: {type}, default_value: {default}::VARCHAR}}"
+    name = quote_literal(name_held(oid, column.field_id))
+    return f"{column.field_id}: {{name: {name}, type: {type}, default_value: {default}::VARCHAR}}"
 
 
 def _render_empty(columns: Sequence[Column], named: Mapping[str, str], with_row_ids: bool) -> str:

@@ -144,7 +144,8 @@ def _make_whole(source: Source, query: Query) -> Query:
     own = {each.number for each in walk(query) if isinstance(each, Cte)}
     read = {each.cte for each in walk(query) if isinstance(each, CteScan)}
     whole = replace(query, ctes=(*(known[each] for each in sorted(known)), *query.ctes))
-    if outer_columns(query) or not read <= own | set(known) or any(isinstance(each, FrameScan) for each in walk(whole)):
+    frames = {each.name for each in walk(whole) if isinstance(each, FrameScan)}
+    if outer_columns(query) or not read <= own | set(known) or not frames <= set(source.binder.frames):
         message = "PIVOT without a list of values (IN) that depends on the rest of the statement is not supported"
         raise source.locate(FeatureNotSupported(message))
     if _is_unstable(whole):

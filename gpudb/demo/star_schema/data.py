@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks.data import words
+from gpudb.demo.star_schema import words
 
 TABLES = ("date1", "customer", "supplier", "part", "lineorder")
 SEED = 1992

@@ -1,0 +1,1 @@
+"""The star schema benchmark: its tables at any scale (`data`), their schema and the thirteen queries."""

@@ -127,6 +127,8 @@ class SessionState(Protocol):
     transition_tables: tuple[str, ...]
     triggered: list[int]
     notices: list[Notice]
+    told_of_files: set[str]
+    """What the client was told of files that statements read."""
     prepared: PreparedStatements
     cursors: dict[str, Cursor]
     descriptors: Descriptors

@@ -112,6 +112,7 @@ class Session:
         self.transition_tables: tuple[str, ...] = ()
         self.triggered: list[int] = []
         self.notices: list[Notice] = []
+        self.told_of_files: set[str] = set()
         self.prepared = PreparedStatements()
         self.shared_rows: list[SharedRows] = []
         self.processes = OwnedProcesses()

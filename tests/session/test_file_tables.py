@@ -343,9 +343,9 @@ def test_columns_whose_names_differ_in_case_alone_are_refused(client: Connection
     (tmp_path / "cases.csv").write_text("a,A\n1,2\n", encoding="utf-8")
     (tmp_path / "cases.json").write_text('{"a": 1, "A": 2}\n', encoding="utf-8")
     (tmp_path / "numbered.json").write_text('{"a": 1, "A_1": 2}\n{"a": 3, "A_1": 4}\n', encoding="utf-8")
-    for name in ("cases.csv", "cases.json"):
-        error = _fail(client, f"SELECT * FROM '{tmp_path}/{name}'")
-        assert (error.sqlstate, "differ by the case" in (error.diag.message_primary or "")) == ("0A000", True)
+    error = _fail(client, f"SELECT * FROM '{tmp_path}/cases.json'")
+    assert (error.sqlstate, "differ by the case" in (error.diag.message_primary or "")) == ("0A000", True)
+    assert _rows(client, f"SELECT a, \"A_1\" FROM '{tmp_path}/cases.csv'") == [(1, 2)]
     client.execute("CREATE EXTENSION IF NOT EXISTS file_fdw; CREATE SERVER cased FOREIGN DATA WRAPPER file_fdw")
     options = f"OPTIONS (filename '{tmp_path}/cases.csv', format 'csv', header 'true')"
     client.execute(f'CREATE FOREIGN TABLE cased_rows ("A" int, a int) SERVER cased {options}')

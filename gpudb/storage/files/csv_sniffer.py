@@ -10,9 +10,9 @@ from typing import Any
 
 import duckdb
 
-from gpudb.duckdb.literals import quote_literal
+from gpudb.storage.files.reader_sql import render_sniffed
 
-CSV_TYPES = "['BOOLEAN', 'BIGINT', 'DOUBLE', 'DATE', 'TIME', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
+CSV_TYPES = "['BOOLEAN', 'BIGINT', 'HUGEINT', 'DOUBLE', 'DATE', 'TIME', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
 """The types that columns of csv may have."""
 _DELIMITERS = frozenset(",;\t|")
 _DEFAULTS: Mapping[str, object] = {"delimiter": ",", "header": True}
@@ -30,10 +30,11 @@ def sniff(path: str, given: Mapping[str, object], run: Run, read_start: Callable
     options = dict(given)
     if "delimiter" in options and "header" in options:
         return options
-    named = {"quote": "quote", "escape": "escape", "delimiter": "delim", "compression": "compression"}
-    listed = [f"{named[name]} = {quote_literal(str(value))}" for name, value in options.items() if name in named]
+    listed = [render_sniffed(options)]
     if "header" in options:
         listed.append(f"header = {str(options['header']).lower()}")
+    if "sample_size" in options:
+        listed.append(f"sample_size = {options['sample_size']}")
     text = ", ".join([path, *listed, f"auto_type_candidates = {CSV_TYPES}"])
     try:
         ((delimiter, skipped, has_header, columns),) = run(
@@ -60,6 +61,22 @@ def read_row(start: str, options: Mapping[str, object]) -> list[str]:
         io.StringIO(start, newline=""), delimiter=str(options["delimiter"]), quotechar=str(options["quote"])
     )
     return next(rows, [])
+
+
+def name_columns(header: Sequence[str]) -> list[str]:
+    """Returns distinct names for a header's: one without a name has one by its place, one that another has a number."""
+    taken = {name.lower() for name in header}
+    used: set[str] = set()
+    names = []
+    for number, written in enumerate(header, 1):
+        stem = name = written or f"column{number}"
+        copies = 0
+        while name.lower() in used or (name != written and name.lower() in taken):
+            copies += 1
+            name = f"{stem}_{copies}"
+        used.add(name.lower())
+        names.append(name)
+    return names
 
 
 def _is_data(row: Sequence[str], kinds: Sequence[str]) -> bool:

@@ -108,6 +108,10 @@ class Splitter:
             message = f'invalid byte sequence for encoding "{self._options.encoding_name}": {wrong}'
             line = self._lines + error.object[: error.start].count(b"\n") + 1
             raise RowError(SqlError.of("character_not_in_repertoire", message), line) from None
+        except UnicodeError:  # UTF-16 without a byte order mark
+            message = f'data in the encoding "{self._options.encoding_name}" have no byte order mark'
+            hint = "The encoding UTF-16LE or UTF-16BE says the order."
+            raise RowError(SqlError.of("character_not_in_repertoire", message, hint=hint), 1) from None
         self._lines += text.count("\n")
         return text.encode()
 

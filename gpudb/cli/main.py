@@ -149,11 +149,20 @@ def load(
     ] = None,
     delimiter: Annotated[str | None, typer.Option(help="Delimiter of values in csv and text files.")] = None,
     null: Annotated[str | None, typer.Option(help="Text of NULL in csv and text files.")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="NAME=VALUE",
+            help="An option of read_csv() for csv files, such as encoding=LATIN1 or skip=2; also rejects_table.",
+        ),
+    ] = None,
 ) -> None:
     """Load files into a table in one transaction. Files named .gz and .zst are decompressed."""
-    from gpudb.cli.load import Options, run
+    from gpudb.cli.load import Options, parse_options, run
 
-    options = Options(format, create=create, header=header, delimiter=delimiter, null=null)
+    more, rejects = parse_options(option or [])
+    options = Options(format, create, header, delimiter, null, more, rejects)
     run(_get_target(None, data_dir, url), table, files, options)
 
 

@@ -32,7 +32,7 @@ _ROWS: dict[str, tuple[bytes, str, list[tuple[Any, ...]]]] = {
         "comment => '#'",
         [("01", "2 # tail"), ("02", "\n#4")],
     ),
-    "single": (b"n\n#1\n1\n\n2\n", "comment => '#'", [(1,), (2,)]),
+    "single": (b"n\n#1\n1\n\n2\n", "comment => '#'", [(1,), (None,), (2,)]),
     "preamble": (b'Report, of the "year\n\nid,n\n1,2\n', "skip => 2", [(1, 2)]),
     "headless": (b"a,b\n01,x\n", "skip => 1, header => false", [("01", "x")]),
     "blank": (b"\r\n\r\nid,n\r\n1,2\r\n\r\n3,4", "", [(1, 2), (3, 4)]),

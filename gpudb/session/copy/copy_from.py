@@ -245,7 +245,9 @@ def _open_target(
     )
 
     def open_stream(name: str) -> CopyStream:
-        cutter: BlockSplitter = BinarySplitter(columns) if options.format == "binary" else Splitter(options)
+        cutter: BlockSplitter = (
+            BinarySplitter(columns) if options.format == "binary" else Splitter(options.for_width(len(columns)))
+        )
         origin = BlockSource(name, reader, RowCompletion(table, columns, defaults, where))
         return CopyStream(cutter, origin, ingest)
 

@@ -55,7 +55,7 @@ class FastReader:
             double_quote=self._csv and own_escape,
             escape_char=False,
             newlines_in_values=self._csv,
-            ignore_empty_lines=options.skip_empty,
+            ignore_empty_lines=options.skip_empty and len(types) > 1,
         )
         # Replaced as a whole when a column has text that pyarrow may read differently, since other threads read
         # meanwhile.

@@ -37,8 +37,9 @@ class CopyOptions:
     `rejects_table` is the name of the table that gets them.
 
     Of csv that is read: the first `skip` lines and lines that begin with `comment` are left out, and empty ones with
-    them (`skip_empty`); `nulls` are further texts that are NULL; with `null_padding` a short row ends in NULLs; numbers
-    are written with `thousands` and `decimal_separator`, dates and timestamps by strptime's `dateformat` and
+    them (`skip_empty`), unless they are NULLs of the only column (see `for_width`; `blank` is what then stands for a
+    line that is left out); `nulls` are further texts that are NULL; with `null_padding` a short row ends in NULLs;
+    numbers are written with `thousands` and `decimal_separator`, dates and timestamps by strptime's `dateformat` and
     `timestampformat`. `skip_ragged` extends `ignore_errors` to rows of another number of fields, and `guard_zeros`
     makes a number whose leading zeros would be lost an error.
     """
@@ -65,6 +66,7 @@ class CopyOptions:
     skip: int = 0
     comment: str = ""
     skip_empty: bool = False
+    blank: str = ""
     nulls: tuple[str, ...] = ()
     null_padding: bool = False
     thousands: str = ""
@@ -78,6 +80,10 @@ class CopyOptions:
     def all_nulls(self) -> tuple[str, ...]:
         """All unquoted texts that are NULL."""
         return self.null, *self.nulls
+
+    def for_width(self, columns: int) -> CopyOptions:
+        """Returns the options for data of so many columns: an empty line is a NULL of an only one."""
+        return replace(self, blank="\0") if columns == 1 and self.skip_empty else self
 
     @property
     def is_utf8(self) -> bool:
@@ -202,7 +208,7 @@ def check_written(options: CopyOptions, values: Mapping[str, str | int | bool]) 
         options,
         skip=int(skip),
         comment=comment,
-        skip_empty=options.skip_empty or bool(int(skip) or comment),
+        skip_empty=options.skip_empty or "skip" in values or bool(comment),
         null_padding=bool(values.get("null_padding", False)),
         thousands=thousands,
         decimal_separator=decimal,

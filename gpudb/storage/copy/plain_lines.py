@@ -1,4 +1,4 @@
-"""Leaves lines of csv out that are no rows: the first ones and comments. Empty lines take their place, so that errors
+"""Leaves lines of csv out that are no rows: the first ones and comments. Blank lines take their place, so that errors
 keep the numbers of the file's lines.
 """
 
@@ -11,13 +11,14 @@ _ENDS = b"\r\n"
 
 
 class PlainLines:
-    """Empties the first `skip` lines, and lines that begin with `comment`, which may follow blanks.
+    """Puts `blank` in the place of the first `skip` lines, and of lines that begin with `comment`, after spaces or not.
 
     A comment is none within quotes: as for COPY, each quote opens or closes a field. `skip` counts lines alone.
     """
 
-    def __init__(self, skip: int, comment: str, quote: str) -> None:
+    def __init__(self, skip: int, comment: str, quote: str, blank: str = "") -> None:
         self._skip = skip
+        self._blank = blank.encode()
         self._quote = quote.encode()
         self._mark = comment.encode()
         self._comment = re.compile(rb"(?:\A|(?<=[\r\n]))[ \t]*" + re.escape(self._mark) + rb"[^\r\n]*")
@@ -46,7 +47,7 @@ class PlainLines:
             end = _END.search(data, at)
             if end is None:
                 return b"".join(parts)
-            parts.append(end.group())
+            parts += [self._blank, end.group()]
             at = end.end()
             self._skip -= 1
         rest = data[at:] if at else data
@@ -60,7 +61,7 @@ class PlainLines:
             self._inside ^= bool(data.count(self._quote, at, found.start()) & 1)
             at = found.start()
             if not self._inside:
-                parts.append(data[start:at])
+                parts += [data[start:at], self._blank]
                 start = at = found.end()
         self._inside ^= bool(data.count(self._quote, at) & 1)
         return b"".join([*parts, data[start:]]) if start else data

@@ -75,6 +75,7 @@ class RowReader:
     ) -> None:
         self._columns = tuple(columns)
         self._types = tuple(column.type for column in columns)
+        options = options.for_width(len(columns))
         self._options = options
         self._clock = clock
         self._with_default = with_default
@@ -147,8 +148,8 @@ class RowReader:
         return number, block.data[after:] if not scanner.ended else b""
 
     def _is_left_out(self, line: Line) -> bool:
-        """Returns whether a line is no row, because it is empty."""
-        return self._options.skip_empty and not line.raw
+        """Returns whether a line is no row."""
+        return self._options.skip_empty and line.raw == self._options.blank.encode()
 
     def _match_header(self, line: Line, data: bytes) -> None:
         fields = self._fields.split(line, data[line.end : line.end + 4])

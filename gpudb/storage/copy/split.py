@@ -36,7 +36,7 @@ class Splitter:
         self._decoder = None if options.is_utf8 else codecs.getincrementaldecoder(options.encoding)()
         self._lines = 0
         left_out = options.skip or options.comment
-        self._plain = PlainLines(options.skip, options.comment, options.quote) if left_out else None
+        self._plain = PlainLines(options.skip, options.comment, options.quote, options.blank) if left_out else None
 
     def feed(self, data: bytes) -> Iterator[Block]:
         """Yields the blocks that `data` completes; raises 22021 for an invalid encoding, 54000 for a row that is too

@@ -84,7 +84,7 @@ class CopySource:
             self.report(skipped, *first)
 
     def _split(self, origin: BlockSource) -> Iterator[Block]:
-        splitter = Splitter(self.options)
+        splitter = Splitter(self.options.for_width(len(self.table.columns)))
         try:
             for data in self.read():
                 yield from splitter.feed(data)

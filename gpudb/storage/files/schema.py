@@ -121,10 +121,20 @@ def describe_csv_options(options: Mapping[str, object]) -> str:
     return f"{header} and the delimiter {options['delimiter']!r}{encoding}"
 
 
-def find_csv_options(request: FileRequest) -> Mapping[str, object]:
-    """Returns how csv files are read: the options that a statement gives, and what the first file tells of itself."""
+@dataclass(frozen=True, slots=True)
+class CsvStart:
+    """How csv files are read, by what a statement says and the first one tells, and the first row's fields."""
+
+    options: Mapping[str, object]
+    first_row: tuple[str, ...]
+
+
+def read_csv_start(request: FileRequest) -> CsvStart:
+    """Returns how csv files are read, and how the first one begins."""
     found = discover_files(request.patterns, "csv")
-    return _find_reader(found, read_options(request.options, "csv", found.stamps[0].path))
+    options = _find_reader(found, read_options(request.options, "csv", found.stamps[0].path))
+    with _open_plain(found.stamps[0], options) as file:
+        return CsvStart(options, tuple(read_row(file.read_start(), file.options)))
 
 
 def _find_reader(found: FoundFiles, options: ScanOptions) -> dict[str, object]:

@@ -84,7 +84,7 @@ def _feed_csv(
     columns = tuple(column for column in table.columns if column.generated is None)
     reader = load.wrap(RowReader(columns, options, loading.clock, defaults))
     origin = BlockSource(f'file "{file.path}"', reader, RowCompletion(table, columns, where=loading.compute_generated))
-    one = CopyStream(Splitter(options), origin, flow)
+    one = CopyStream(Splitter(options.for_width(len(columns))), origin, flow)
     is_apart = file.compression is not None and load.read_file(file, file.size, one.feed, meter.report_position)
     for data in () if is_apart else files.read_csv(file, meter.report_position):
         one.feed(data)

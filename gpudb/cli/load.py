@@ -79,6 +79,7 @@ class _Load:
         self._started = self._next_question = time.monotonic()
         self._copied = 0
         self.rows = 0
+        self.notices: list[str] = []
 
     def report(self, read: int, appended: int | None) -> None:
         """Enters bytes of the current file, and the rows that were appended, None while a COPY runs."""
@@ -125,11 +126,12 @@ def run(target: str | None, table: str, patterns: list[str], options: Options) -
 
             for source in files:
                 rows = _load_file(connection, name, source, options, made_of, report)
+                load.notices += map(format_notice, connection.notices)
                 load.finish_file(source.path.stat().st_size, rows)
         if made:
             console.print(f"created {table}: {made}", markup=False)
-        for notice in connection.notices:
-            console.print(format_notice(notice), markup=False)
+        for told in load.notices:
+            console.print(told, markup=False)
     rows = load.rows
     took = time.perf_counter() - started
     number = f"{len(files)} file{'s' if len(files) > 1 else ''}"

@@ -147,7 +147,7 @@ def _create_table(connection: Connection, name: str, source: Source, options: Op
         names, types = [each.name.lower() for each in found.columns], [each.type for each in found.columns]
         told = f"; {source.path.name} has {describe_csv_options(found.options)}"
     else:
-        names, types = sources.infer_columns(source)
+        names, types = sources.infer_columns(source, options.reading)
         told = ""
     columns = format_column_definitions(names, types)
     connection.execute(f"CREATE TABLE {name} ({columns})")
@@ -168,10 +168,10 @@ def _load_file(
     except UndefinedTable as error:
         error.hint = "--create makes the table from the first file."
         raise
-    if source.format in {"parquet", "arrow"}:
+    if source.format in {"parquet", "arrow", "xlsx"}:
         by_name = {column.lower(): column for column in table_columns}
         rows = 0
-        for batch, read in sources.read_tables(source):
+        for batch, read in sources.read_tables(source, options.reading):
             names = [
                 column_name if column_name in table_columns else by_name.get(column_name.lower(), column_name)
                 for column_name in batch.column_names

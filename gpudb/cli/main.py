@@ -109,7 +109,9 @@ def sql(
     ] = None,
     form: Annotated[
         str,
-        typer.Option("--format", metavar="FORMAT", help="aligned, unaligned, csv, json, markdown or html."),
+        typer.Option(
+            "--format", metavar="FORMAT", help="aligned, unaligned, csv, json, markdown, html, parquet, arrow or xlsx."
+        ),
     ] = "aligned",
     data_dir: DataDir = None,
     url: Url = None,
@@ -141,7 +143,7 @@ def load(
     url: Url = None,
     data_dir: DataDir = None,
     format: Annotated[
-        str | None, typer.Option("--format", help="csv, text, parquet or arrow.  [default: by the file's name]")
+        str | None, typer.Option("--format", help="csv, text, parquet, arrow or xlsx.  [default: by the file's name]")
     ] = None,
     create: Annotated[bool, typer.Option("--create", help="Create the table from the first file's columns.")] = False,
     header: Annotated[

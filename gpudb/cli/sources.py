@@ -15,10 +15,12 @@ import pyarrow.parquet
 from gpudb.api.frames import get_sql_type
 from gpudb.catalog.file_tables import FileRequest, FileTable
 from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.storage.files.options import read_options
 from gpudb.storage.files.schema import CsvStart, open_file_table, read_csv_start
+from gpudb.storage.load.workbooks import read_sheet
 from gpudb.types import SqlType
 
-FORMATS = ("csv", "text", "parquet", "arrow")
+FORMATS = ("csv", "text", "parquet", "arrow", "xlsx")
 CHUNK = 4 << 20
 TABLE_ROWS = 1 << 20
 """Rows of Parquet and Arrow files that are sent together."""
@@ -32,6 +34,7 @@ _SUFFIXES = {
     ".arrows": ("arrow", None),
     ".feather": ("arrow", None),
     ".ipc": ("arrow", None),
+    ".xlsx": ("xlsx", None),
 }
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
@@ -94,11 +97,14 @@ def _read_chunk(stream: pa.NativeFile, source: Source) -> bytes:
         raise SqlError.of("data_corrupted", message) from None
 
 
-def read_tables(source: Source) -> Iterator[tuple[pa.Table, int]]:
+def read_tables(source: Source, options: Mapping[str, object]) -> Iterator[tuple[pa.Table, int]]:
     """Yields a Parquet or Arrow file in tables of about TABLE_ROWS rows, each with the bytes of the file read so
-    far.
+    far; a workbook, read with options of `read_xlsx`, as one.
     """
     size = source.path.stat().st_size
+    if source.format == "xlsx":
+        yield _read_sheet(source, options), size
+        return
     with _translate_read_errors(source), ExitStack() as stack:
         if source.format == "parquet":
             file = stack.enter_context(pyarrow.parquet.ParquetFile(source.path))
@@ -173,21 +179,27 @@ def start_csv(source: Source, options: Mapping[str, object]) -> CsvStart:
     return read_csv_start(_make_request(source, options))
 
 
-def infer_columns(source: Source) -> tuple[list[str], list[SqlType]]:
-    """Returns the columns of a new table for a Parquet or Arrow file, with names in lower case.
+def _read_sheet(source: Source, options: Mapping[str, object]) -> pa.Table:
+    return read_sheet(source.path, read_options(options, "xlsx", str(source.path)).own).rows
+
+
+def infer_columns(source: Source, options: Mapping[str, object]) -> tuple[list[str], list[SqlType]]:
+    """Returns the columns of a new table for a Parquet or Arrow file or a workbook, with names in lower case.
 
     0A000 for text files, which have neither names nor types.
     """
     if source.format == "text":
         raise FeatureNotSupported("a text file does not tell its columns", hint="Create the table first.")
     with _translate_read_errors(source):
-        schema = _read_schema(source)
+        schema = _read_schema(source, options)
     return [name.lower() for name in schema.names], [get_sql_type(field.type, field.name) for field in schema]
 
 
-def _read_schema(source: Source) -> pa.Schema:
+def _read_schema(source: Source, options: Mapping[str, object]) -> pa.Schema:
     if source.format == "parquet":
         return pyarrow.parquet.read_schema(source.path)
+    if source.format == "xlsx":
+        return _read_sheet(source, options).schema
     with pa.memory_map(str(source.path)) as mapped:
         return _arrow_batches(mapped)[1]
 

@@ -63,22 +63,6 @@ def read_row(start: str, options: Mapping[str, object]) -> list[str]:
     return next(rows, [])
 
 
-def name_columns(header: Sequence[str]) -> list[str]:
-    """Returns distinct names for a header's: one without a name has one by its place, one that another has a number."""
-    taken = {name.lower() for name in header}
-    used: set[str] = set()
-    names = []
-    for number, written in enumerate(header, 1):
-        stem = name = written or f"column{number}"
-        copies = 0
-        while name.lower() in used or (name != written and name.lower() in taken):
-            copies += 1
-            name = f"{stem}_{copies}"
-        used.add(name.lower())
-        names.append(name)
-    return names
-
-
 def _is_data(row: Sequence[str], kinds: Sequence[str]) -> bool:
     """Returns whether a row has numbers wherever the others have numbers, days or the like, and one at least."""
     values = [value for value, kind in zip(row, kinds, strict=True) if kind != "VARCHAR"]

@@ -18,6 +18,7 @@ _COMMON = ("filename", "hive_partitioning", "union_by_name")
 _PLAIN = ("delimiter", "quote", "escape", "null", "header")
 _GUESSED = ("all_varchar", "sample_size")
 _CSV = (*_PLAIN, *_GUESSED, "encoding", *WRITTEN, "ignore_errors")
+_OWN: Mapping[FileFormat, tuple[str, ...]] = {"csv": _CSV, "xlsx": ("sheet", "header", "skip", "all_varchar")}
 _NAMES = {"delim": "delimiter", "sep": "delimiter", "nullstr": "null"}
 _DEFAULT_QUOTE = '"'
 SAMPLE_ROWS = 20_480
@@ -26,7 +27,7 @@ SAMPLE_ROWS = 20_480
 
 @dataclass(frozen=True, slots=True)
 class ScanOptions:
-    """Options of a scan. `csv` are those of csv alone, by PostgreSQL's names.
+    """Options of a scan. `own` are those of csv or of Excel alone, of csv by PostgreSQL's names.
 
     With `filename` the path of each row's file is a column of `*`; `folders` is whether folders `name=value` are
     columns; `by_name` whether files may have different columns, matched by name.
@@ -35,12 +36,12 @@ class ScanOptions:
     filename: bool
     folders: bool
     by_name: bool
-    csv: Mapping[str, object]
+    own: Mapping[str, object]
 
 
 def read_options(given: Mapping[str, object], format: FileFormat, path: str) -> ScanOptions:
     """Checks the options of a scan whose first file is `path`; 22023 for an unknown one, 42601 for a value."""
-    known = _COMMON + (_CSV if format == "csv" else ())
+    known = _COMMON + _OWN.get(format, ())
     named: dict[str, object] = {}
     for written, value in given.items():
         name = _NAMES.get(written, written) if format == "csv" else written
@@ -54,8 +55,25 @@ def read_options(given: Mapping[str, object], format: FileFormat, path: str) -> 
         _read_boolean(named, "filename", default=False),
         _read_boolean(named, "hive_partitioning", default=True),
         _read_boolean(named, "union_by_name", default=False),
-        _read_csv_options(named, path) if format == "csv" else {},
+        _read_csv_options(named, path) if format == "csv" else _read_sheet_options(named),
     )
+
+
+def _read_sheet_options(given: Mapping[str, object]) -> dict[str, object]:
+    """Returns the options of Excel; those that are not given are missing."""
+    options: dict[str, object] = {}
+    if "sheet" in given:
+        options["sheet"] = str(given["sheet"])
+    if "header" in given:
+        options["header"] = _read_boolean(given, "header", default=True)
+    if _read_boolean(given, "all_varchar", default=False):
+        options["all_varchar"] = True
+    if "skip" in given:
+        text = str(given["skip"])
+        if not (text.isascii() and text.isdigit()):
+            raise SqlError.of("invalid_parameter_value", f'skip must be a number of rows, not "{text}"')
+        options["skip"] = int(text)
+    return options
 
 
 def _read_csv_options(given: Mapping[str, object], path: str) -> dict[str, object]:

@@ -22,14 +22,16 @@ from gpudb.duckdb.literals import quote_literal
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.lru import LruCache
 from gpudb.storage.files.arrow_source import open_arrow_file
-from gpudb.storage.files.csv_sniffer import CSV_TYPES, name_columns, read_row, sniff
+from gpudb.storage.files.csv_sniffer import CSV_TYPES, read_row, sniff
 from gpudb.storage.files.csv_types import keep_odd_moments, keep_zeros
 from gpudb.storage.files.discovery import FindStore, FoundFiles, discover_files, list_folder_values
 from gpudb.storage.files.options import ScanOptions, is_written, read_options
 from gpudb.storage.files.reader_sql import READ_DATES, get_reader_path, quote_path, render_csv_options
+from gpudb.storage.files.sheets import describe_sheet, open_sheet
 from gpudb.storage.files.types import UNTYPED, find_common_type, find_type
 from gpudb.storage.files.written_csv import Reading, make_sample, open_written
 from gpudb.storage.files.written_csv import open_file as _open_file
+from gpudb.storage.load.column_names import name_columns
 from gpudb.storage.load.files import convert_errors, damaged_file_error
 from gpudb.storage.object_stores.duckdb_files import PROTOCOL, find_store_failure, show_addresses
 from gpudb.types import DATE, INT8, MAX_DIGITS, TEXT, SqlType
@@ -62,8 +64,8 @@ def open_file_table(
     found = discover_files(request.patterns, request.format, find_store)
     options = read_options(request.options, found.format, found.stamps[0].path)
     reader = _find_reader(found, options)
-    if reading is not None and found.format == "csv" and not {"header", "delimiter"} <= options.csv.keys():
-        reading.notice(f'file "{found.stamps[0].path}" is read with {describe_csv_options(reader)}')
+    if reading is not None:
+        _tell(reading, found, options, reader)
     held = _list_columns(found.stamps, found.format, reader)
     columns = _merge_columns(found.stamps, held, options)
     if request.declared is not None:
@@ -85,6 +87,15 @@ def open_file_table(
         reader,
         options.by_name,
     )
+
+
+def _tell(reading: Reading, found: FoundFiles, options: ScanOptions, reader: Mapping[str, object]) -> None:
+    """Tells what was found of the first file, unless the statement says it."""
+    name = f'file "{found.stamps[0].path}"'
+    if found.format == "csv" and not {"header", "delimiter"} <= options.own.keys():
+        reading.notice(f"{name} is read with {describe_csv_options(reader)}")
+    if found.format == "xlsx" and not {"header", "sheet"} <= options.own.keys():
+        reading.notice(f"{name} is read from {describe_sheet(open_sheet(found.stamps[0], reader))}")
 
 
 def _open_written(
@@ -138,7 +149,7 @@ def read_csv_start(request: FileRequest) -> CsvStart:
 
 
 def _find_reader(found: FoundFiles, options: ScanOptions) -> dict[str, object]:
-    reader = dict(options.csv)
+    reader = dict(options.own)
     if found.compression is not None:
         reader["compression"] = found.compression
     return _complete(found.stamps[0], reader) if found.format == "csv" else reader
@@ -347,6 +358,10 @@ def _read_arrow(stamps: Sequence[FileStamp], _: Mapping[str, object]) -> list[_H
     return found
 
 
+def _read_xlsx(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> list[_Held]:
+    return [describe_arrow(open_sheet(stamp, reader).rows.schema, stamp.path) for stamp in stamps]
+
+
 def describe_arrow(schema: pa.Schema, source: str) -> _Held:
     """Returns the columns of an Arrow schema with the types that DuckDB gives them; see `check_distinct`."""
     check_distinct(schema.names, source)
@@ -391,6 +406,7 @@ _READERS: dict[FileFormat, Callable[[Sequence[FileStamp], Mapping[str, object]],
     "csv": _read_csv,
     "json": _read_json,
     "arrow": _read_arrow,
+    "xlsx": _read_xlsx,
 }
 
 

@@ -9,6 +9,7 @@ from gpudb.catalog.file_tables import FileTable
 from gpudb.errors import GpudbError
 from gpudb.storage.files.arrow_source import Source, open_arrow_file
 from gpudb.storage.files.changes import find_change
+from gpudb.storage.files.sheets import open_sheet
 from gpudb.storage.object_stores.duckdb_files import find_store_failure, show_addresses
 
 if TYPE_CHECKING:
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
 
 def needs_sources(table: FileTable) -> bool:
     """Whether DuckDB reads the files as Arrow, not itself."""
-    return table.format in ("arrow", "copy")
+    return table.format in ("arrow", "copy", "xlsx")
 
 
 def open_sources(table: FileTable) -> list[Source]:
     """Returns a source for each file; 58P01, 42501, XX001."""
     if table.format == "copy":
         return list(_list_copied(table))
+    if table.format == "xlsx":
+        return [open_sheet(file, table.options).rows for file in table.files]
     return [open_arrow_file(file) for file in table.files]
 
 

@@ -23,6 +23,7 @@ FUNCTIONS: dict[str, FileFormat | None] = {
     "read_csv": "csv",
     "read_json": "json",
     "read_arrow": "arrow",
+    "read_xlsx": "xlsx",
     "read_iceberg": "iceberg",
     "read_delta": "delta",
     READ_FILES: None,

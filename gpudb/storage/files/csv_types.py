@@ -22,7 +22,8 @@ from gpudb.storage.load.files import convert_errors
 
 _NUMBERS = ("BIGINT", "HUGEINT", "DOUBLE")
 _LEADING_ZERO = r"^\s*[+-]?0[0-9]"
-_PIECE = 1 << 23
+_PIECE = 1 << 20
+_NINE = 9
 _BEFORE = 3
 """Bytes before a zero that tell whether it begins a field: a separator, a blank, a sign."""
 _THREADS = 8
@@ -76,16 +77,16 @@ def _may_have_zeros(stamp: FileStamp, options: Mapping[str, object]) -> bool:
         def survey(offset: int) -> bool:
             start = max(offset - _BEFORE, 0)
             data = os.pread(file.fileno(), _PIECE + 1 + offset - start, start)
-            return _has_zeros(np.frombuffer(data, np.uint8), edges)
+            return _has_zeros(np.frombuffer(data, np.uint8), edges, offset - start)
 
         with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as pool:
             return any(pool.map(survey, range(0, stamp.size, _PIECE)))
 
 
-def _has_zeros(data: npt.NDArray[np.uint8], edges: npt.NDArray[np.bool_]) -> bool:
-    zeros = np.flatnonzero(data[:-1] == ord("0"))
-    following = data[zeros + 1]
-    zeros = zeros[(following >= ord("0")) & (following <= ord("9"))]
+def _has_zeros(data: npt.NDArray[np.uint8], edges: npt.NDArray[np.bool_], first: int) -> bool:
+    """Returns whether a field has its first zero at a byte from `first`; at byte 0 the file begins."""
+    digits = data - ord("0")  # wraps
+    zeros = np.flatnonzero((digits[first:-1] == 0) & (digits[first + 1 :] <= _NINE)) + first
     for _ in range(_BEFORE):
         if not len(zeros):
             return False

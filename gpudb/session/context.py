@@ -227,6 +227,7 @@ class Context:
             fresh_labels=_uncommitted_labels(transaction.base, transaction.catalog),
             check_canceled=self.cancel.check,
             accesses=Accesses(check_schema=session.check_schema),
+            values=() if describing else self.parameters,
             describing=describing,
             friendly=session.settings[FRIENDLY] == "on",
             evaluate_integer=lambda expr: session.evaluate_integer(self, expr),

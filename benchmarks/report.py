@@ -40,6 +40,8 @@ _TITLES = {
     "served-ssb-lines": "A served star schema benchmark: start, loading, many clients and a killed worker",
     "served-exchange": "Served tables of numbers: start, loading, many clients and a killed worker",
     "served-tpch": "A served TPC-H: start, loading, many clients and a killed worker",
+    "training-cupy": "A table of 14 floats to CuPy's arrays, and batches of it,",
+    "training-torch": "A table of 14 floats to PyTorch's tensors, and batches of it,",
     "admission": "Two hundred clients with heavy statements, and short statements beside them,",
     "cancels": "Cancels at drawn moments beside eight other clients,",
     "new-questions": "First runs of questions that were never asked before,",

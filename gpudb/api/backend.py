@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
+from gpudb.engine.sharing import SharePlace
 from gpudb.errors import SqlError
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.storage.load.progress import Progress
@@ -41,8 +42,8 @@ class Backend(Protocol):
     def run(self, sql: str, parameters: Sequence[object], rows: int | None = None) -> Result:
         """Starts one statement; of a query's rows only the first `rows` may be read."""
 
-    def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T]) -> T | None:
-        """Runs a query of numbers whose rows stay in the memory of this host.
+    def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T], place: SharePlace) -> T | None:
+        """Runs a query of numbers whose rows stay in memory of this host or of its GPUs.
 
         Returns what `read` makes of their description, a line of JSON a part; the rows are gone afterwards. None where
         there are no such workers, or `read` raises OSError. Errors of the query are raised.

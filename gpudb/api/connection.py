@@ -23,6 +23,7 @@ from gpudb.api.relation import Relation
 from gpudb.api.rows import Row, Rows
 from gpudb.api.scope_frames import OtherVariable, find_scope_frames
 from gpudb.api.statement_watch import StatementWatch, is_interactive
+from gpudb.engine.sharing import SharePlace
 from gpudb.errors import GpudbError, SqlError, UndefinedTable
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.sql.parse.literal_rows import shorten
@@ -110,6 +111,7 @@ class Connection:
         query: str,
         params: Sequence[object],
         read: Callable[[str], _T],
+        place: SharePlace = SharePlace.HOST,
         *,
         frames: Mapping[str, object] | None = None,
     ) -> _T | None:
@@ -117,7 +119,7 @@ class Connection:
         if self._find_frames(query, frames):
             return None
         with self._take_turn(query):
-            return self._backend.share(query, params, read)
+            return self._backend.share(query, params, read, place)
 
     @public
     def head(

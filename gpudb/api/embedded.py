@@ -19,6 +19,7 @@ from gpudb.api.names import quote_identifier
 from gpudb.api.parameters import format_parameter, get_parameter_type, is_matrix
 from gpudb.catalog.model import Catalog
 from gpudb.config.database import EMBEDDED
+from gpudb.engine.sharing import SharePlace
 from gpudb.errors import GpudbError, SqlError
 from gpudb.session.database import Database
 from gpudb.session.results import CopyIn, CopyOut, Notice, Prepared, Result, ResultColumn
@@ -150,7 +151,7 @@ class EmbeddedBackend:
             return from_numpy(value)
         return parse_text(widen(type_), format_parameter(value), self.timezone)
 
-    def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T]) -> T | None:
+    def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T], place: SharePlace) -> T | None:
         return None  # the rows are in this process
 
     def _prepare(self, sql: str, parameters: Sequence[object]) -> Prepared:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from gpudb.engine.sharing import SharePlace
 from gpudb.errors import FeatureNotSupported
 
 if TYPE_CHECKING:
@@ -34,7 +35,13 @@ class FinishedStatement:
         raise FeatureNotSupported("the statement has run", hint="Begin the statement with EXPLAIN.")
 
     def share(
-        self, query: str, params: Sequence[object], read: Callable[[str], _T], *, frames: _Frames = None
+        self,
+        query: str,
+        params: Sequence[object],
+        read: Callable[[str], _T],
+        place: SharePlace = SharePlace.HOST,
+        *,
+        frames: _Frames = None,
     ) -> _T | None:
         """Returns None: the rows are in this process."""
         return None

@@ -17,6 +17,7 @@ from gpudb.api.boundary import public
 from gpudb.api.display import format_aligned
 from gpudb.api.names import quote_identifier
 from gpudb.api.rows import SHOWN_ROWS, Row, Rows
+from gpudb.engine.sharing import SharePlace
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.results import ResultColumn
 from gpudb.types import SqlType
@@ -48,6 +49,7 @@ class QueryRunner(Protocol):
         query: str,
         params: Sequence[object],
         read: Callable[[str], _T],
+        place: SharePlace = SharePlace.HOST,
         *,
         frames: Mapping[str, object] | None = None,
     ) -> _T | None:
@@ -99,7 +101,7 @@ class Relation(ArrayMethods):
         self._params = params
         self._composable = composable
         self._frames = frames or {}
-        self._kept = kept
+        self._holds = kept
         self._unread: tuple[weakref.ref[Generator[Row]], list[list[Row]]] | None = None
 
     @property
@@ -230,11 +232,11 @@ class Relation(ArrayMethods):
         expressions = select_numbers(self.fields)
         return self if expressions is None else self.select(*expressions)
 
-    def _share(self, read: Callable[[str], _T]) -> _T | None:
+    def _share(self, read: Callable[[str], _T], place: SharePlace = SharePlace.HOST) -> _T | None:
         """Returns what `read` makes of the rows in workers' memory; None if they cannot be shared."""
         if not self._composable:
             return None
-        return self._connection.share(self._query, self._params, read, frames=self._frames)
+        return self._connection.share(self._query, self._params, read, place, frames=self._frames)
 
     def _stream_tables(self) -> Iterator[pa.Table]:
         """Yields the rows as Arrow tables, while the query runs."""
@@ -383,7 +385,7 @@ class Relation(ArrayMethods):
                 raise ValueError(f'"{name}" is a different frame in each of the relations')
         frames = {**here._frames, **there._frames}
         params = (*here._params, *there._params)
-        return Relation(self._connection, text, params, frames=frames, kept=here._kept | there._kept)
+        return Relation(self._connection, text, params, frames=frames, kept=here._holds | there._holds)
 
     @public
     def describe(self) -> Relation:
@@ -431,7 +433,7 @@ class Relation(ArrayMethods):
 
     def _follow(self, text: str, kept: Iterable[object] = ()) -> Relation:
         """Returns the relation of another query of the same parameters and frames."""
-        all_kept = self._kept.union(kept)
+        all_kept = self._holds.union(kept)
         return Relation(self._connection, text, self._params, frames=self._frames, kept=all_kept)
 
     def __repr__(self) -> str:

@@ -20,6 +20,7 @@ from gpudb.api.placeholders import insert_parameters, restore_position
 from gpudb.api.statement_facts import find_query
 from gpudb.api.text_columns import parse_column
 from gpudb.api.wire_types import get_wire_type
+from gpudb.engine.sharing import SharePlace
 from gpudb.errors import FeatureNotSupported, GpudbError, OutOfMemory, SqlError, sqlstates
 from gpudb.session.results import Notice, Result, ResultColumn
 from gpudb.storage.load.progress import Progress
@@ -180,14 +181,14 @@ class RemoteBackend:
                 error.position = restore_position(sql, parameters, error.position)
             raise
 
-    def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T]) -> T | None:
+    def share(self, sql: str, parameters: Sequence[object], read: Callable[[str], T], place: SharePlace) -> T | None:
         query = find_query(sql)
         if query is None or not query.is_bulk or self._has_no_workers or not self._is_near or not self._sends_arrow:
             return None
         try:
             # A savepoint within a transaction: the server may decline.
             with self._translate_errors(), self._connection.transaction():
-                sent = self._copy_out(query.text, parameters, "memory")
+                sent = self._copy_out(query.text, parameters, place)
                 return None if sent is None else read(sent.decode())
         except FeatureNotSupported as error:
             self._has_no_workers = "there are none" in error.message

@@ -163,11 +163,11 @@ def _examine_storage(gpus: machine.Gpus, environment: Mapping[str, str], root: P
     storage = machine.inspect_direct_storage(environment, root)
     if not gpus.gpus:
         return [Finding(section, "nvidia-fs", "info", "of use with a GPU alone")]
-    compat = storage.compat_mode or "not set, which libcudf takes for ON"
+    compat = storage.compat_mode or "not set: direct_storage says"
     advice = ""
     if not storage.kernel_module:
         advice = "Install nvidia-fs (package nvidia-gds) and load it: modprobe nvidia-fs. Until then reads go by POSIX."
-    mode = "" if storage.possible or not storage.kernel_module else "Set KVIKIO_COMPAT_MODE=OFF (or AUTO)."
+    mode = "" if storage.possible or not storage.kernel_module else "Unset it, or set KVIKIO_COMPAT_MODE=AUTO."
     state = "ok" if storage.kernel_module else "missing"
     return [
         Finding(section, "nvidia-fs", state, "loaded" if storage.kernel_module else "not loaded", advice),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from gpudb.engine.direct_storage import MODE_VARIABLE, has_kernel_module, is_direct
 from gpudb.processes.limits import read_memory_limit
 
 NVIDIA_SMI_S = 20
@@ -77,8 +78,8 @@ class DirectStorage:
 
     @property
     def possible(self) -> bool:
-        """Whether reads can go from the disk to the GPU's memory directly."""
-        return self.kernel_module and (self.compat_mode or "ON").upper() in {"OFF", "AUTO", "0", "FALSE", "NO"}
+        """Whether a server whose `direct_storage` is auto reads from the disk into the GPU's memory."""
+        return self.kernel_module and (self.compat_mode is None or is_direct(self.compat_mode))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +155,9 @@ def _read_driver_version(path: Path) -> str | None:
 def inspect_direct_storage(environment: Mapping[str, str] = os.environ, root: Path = Path("/")) -> DirectStorage:
     """Inspects GPUDirect Storage."""
     return DirectStorage(
-        (root / "proc/driver/nvidia-fs").exists(),
+        has_kernel_module(root),
         (root / "etc/cufile.json").exists(),
-        environment.get("KVIKIO_COMPAT_MODE"),
+        environment.get(MODE_VARIABLE),
     )
 
 

@@ -21,6 +21,9 @@ class EngineSettings:
     """Memory limit of the CPU engine, in bytes (`8GB`). The default is 80% of the machine's memory."""
     gpu_memory_limit: Bytes | None = None
     """Memory limit of a worker on its GPU, in bytes. The default is all that is free when it starts."""
+    direct_storage: Literal["auto", "on", "off"] = "auto"
+    """Whether workers read files into GPU memory without the host's (GPUDirect Storage). `auto` is on where the kernel
+    module nvidia-fs is loaded, unless `KVIKIO_COMPAT_MODE` says otherwise; `on` needs it."""
     temp_file_limit: Bytes | None = None
     """Limit of the temporary files of all statements, in bytes: of the CPU engine, and of each worker. The default is
     what the disk has."""

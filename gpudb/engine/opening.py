@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpudb.config.engine import EngineSettings
 from gpudb.engine.cpu.engine import CpuEngine
+from gpudb.engine.direct_storage import choose_mode
 from gpudb.engine.startup_log import log_step
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def select_cluster(settings: EngineSettings, gpus: Sequence[str]) -> str | None:
 def start_cluster(embedded: CpuEngine, settings: EngineSettings, gpus: Sequence[str]) -> ClusterEngine:
     """Starts the workers before the embedded engine, and returns once they are ready.
 
-    Errors: 55006 for workers in use, 08001 for a scheduler that does not answer, F0000 for its certificates. Imports
-    here, since Dask and dask-sql take seconds.
+    Errors: 55006 for workers in use, 58000 for direct storage that the host lacks, 08001 for a scheduler that does not
+    answer, F0000 for its certificates. Imports here, since Dask and dask-sql take seconds.
     """
     processes = _select_processes(settings, gpus)
     from gpudb.engine.gpu.cluster.cluster import Cluster
@@ -60,5 +61,5 @@ def _select_processes(settings: EngineSettings, gpus: Sequence[str]) -> WorkerPr
             seconds=settings.scheduler_timeout,
         )
     if gpus:
-        return gpu_processes(gpus, settings.memory_limit)
+        return gpu_processes(gpus, settings.memory_limit, choose_mode(settings.direct_storage))
     return cpu_processes(settings.workers or TWIN_WORKERS, settings.memory_limit)

@@ -14,6 +14,7 @@ from gpudb.catalog.partition_trees import assemble
 from gpudb.catalog.resource_groups import ResourceGroup
 from gpudb.catalog.tables import Table
 from gpudb.engine.figures import StageFigures
+from gpudb.engine.sharing import SharedPart, SharePlace
 from gpudb.errors import QueryCanceled, SqlError, UndefinedTable
 from gpudb.sql.bound import Query
 from gpudb.values.datetime_style import DateTimeStyle
@@ -197,28 +198,6 @@ class Stream(Protocol):
         """Stops the query if it is running, and releases its resources."""
 
 
-@dataclass(frozen=True, slots=True)
-class SharedColumn:
-    """A column of numbers in memory: `size` bytes from `start` on, and its number of NULLs.
-
-    NULL is NaN in floats, 0 in other types.
-    """
-
-    start: int
-    size: int
-    nulls: int
-
-
-@dataclass(frozen=True, slots=True)
-class SharedPart:
-    """Rows of a result in the memory of a worker's host, where other processes can map the file `path`."""
-
-    rows: int
-    host: str
-    path: str
-    columns: tuple[SharedColumn, ...]
-
-
 class SharedRows(Protocol):
     """A result that stays in the workers' memory until it is closed."""
 
@@ -240,8 +219,8 @@ class Engine(Protocol):
     def run(self, request: Request) -> Stream:
         """Starts a query. Errors are raised here or while the stream is read, with PostgreSQL's SQLSTATE."""
 
-    def share(self, request: Request) -> SharedRows:
-        """Runs a query of numbers to its end and leaves its rows in the memory of the workers' hosts.
+    def share(self, request: Request, place: SharePlace = SharePlace.HOST) -> SharedRows:
+        """Runs a query of numbers to its end and leaves its rows in memory of the workers.
 
         0A000 for an engine without workers, or what they do not support.
         """

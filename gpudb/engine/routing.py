@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from gpudb.engine.protocol import Engine, PlanNode, Request, SharedRows, Stream
+from gpudb.engine.sharing import SharePlace
 from gpudb.errors import FeatureNotSupported
 from gpudb.functions.input_checks import ERROR_OF
 from gpudb.plan.errors import NotSupportedOnWorkers
@@ -54,12 +55,12 @@ class RoutedEngine:
             request.settings.notice(f"runs on the embedded engine: {error.construct} is not supported by {self.name}")
             return self._embedded.run(request)
 
-    def share(self, request: Request) -> SharedRows:
+    def share(self, request: Request, place: SharePlace = SharePlace.HOST) -> SharedRows:
         """Runs a query on the cluster alone (see `protocol.Engine`)."""
         if not _find_facts(request.query).reads_tables:
             raise FeatureNotSupported("rows are shared from the memory of workers, and the query reads none of theirs")
         try:
-            return self._cluster.share(request)
+            return self._cluster.share(request, place)
         except NotSupportedOnWorkers as error:
             raise FeatureNotSupported(f"{error.construct} is not supported by the {self.name} engine") from None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpudb.engine.protocol import Cancel, Engine, PlanNode, Request, SharedRows, Stream
 from gpudb.engine.routing import RoutedEngine, needs_cluster
+from gpudb.engine.sharing import SharePlace
 
 if TYPE_CHECKING:
     from gpudb.engine.gpu.engine import ClusterEngine
@@ -80,9 +81,9 @@ class StartingEngine:
         """Starts a query, over tables once the cluster runs (see `protocol.Engine`)."""
         return self._select(request).run(request)
 
-    def share(self, request: Request) -> SharedRows:
+    def share(self, request: Request, place: SharePlace = SharePlace.HOST) -> SharedRows:
         """Runs a query on the cluster once it runs (see `protocol.Engine`)."""
-        return self._route(request).share(request)
+        return self._route(request).share(request, place)
 
     def explain(self, request: Request, *, analyze: bool = False) -> PlanNode:
         """Returns the plan of the engine that runs the query (see `protocol.Engine`)."""

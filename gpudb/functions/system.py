@@ -63,10 +63,16 @@ def _render_expression(operands: Operands) -> str:
 
 declare("pg_get_expr(pg_node_tree,oid,bool)", _render_expression)
 declare("pg_get_constraintdef(oid)", "sys_constraint({0})")
-declare(
-    "pg_get_constraintdef(oid,bool)",
-    "(CASE WHEN {1} THEN sys_pretty_constraint({0}) ELSE sys_constraint({0}) END)",
-)
+
+
+def _render_constraint(operands: Operands) -> str:
+    constraint, pretty = operands.sql
+    if isinstance(operands.constants[1], bool):
+        return f"sys_pretty_constraint({constraint})" if operands.constants[1] else f"sys_constraint({constraint})"
+    return f"(CASE WHEN {pretty} THEN sys_pretty_constraint({constraint}) ELSE sys_constraint({constraint}) END)"
+
+
+declare("pg_get_constraintdef(oid,bool)", _render_constraint)
 declare("pg_get_indexdef(oid)", _make_macro_call("sys_index"))
 
 

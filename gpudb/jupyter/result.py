@@ -15,6 +15,7 @@ from gpudb.api.names import quote_identifier
 from gpudb.api.relation import Relation
 from gpudb.api.rows import Row, Rows
 from gpudb.api.statement_facts import find_query
+from gpudb.engine.sharing import SharePlace
 from gpudb.session.results import ResultColumn
 
 KEPT_ROWS = 10_000
@@ -70,8 +71,8 @@ class Result(Relation):
     def _stream_tables(self) -> Iterator[pa.Table]:
         return iter([self._kept.arrow()]) if self._is_whole else super()._stream_tables()
 
-    def _share(self, read: Callable[[str], _T]) -> _T | None:
-        return None if self._is_whole else super()._share(read)
+    def _share(self, read: Callable[[str], _T], place: SharePlace = SharePlace.HOST) -> _T | None:
+        return None if self._is_whole else super()._share(read, place)
 
     def _count(self) -> int:
         if self._is_whole:

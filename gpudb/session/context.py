@@ -26,7 +26,7 @@ from gpudb.session.interfaces import Network
 from gpudb.session.mailbox import Mailbox
 from gpudb.session.plan_cache import Plan, PlanCache
 from gpudb.session.resource_group import SessionGroup
-from gpudb.session.results import Notice, Result, ResultColumn
+from gpudb.session.results import Notice, Prepared, Result, ResultColumn
 from gpudb.session.running import RunningStatement
 from gpudb.session.settings.catalog import FRIENDLY, SettingValues
 from gpudb.session.settings.system_file import SystemSettings
@@ -164,6 +164,9 @@ class SessionState(Protocol):
 
     def milliseconds(self, name: str) -> int:
         """A time setting in milliseconds; 0 is none."""
+
+    def prepare_whole(self, prepared: Prepared) -> Prepared:
+        """Returns a prepared statement that has a statement of its own (see `Prepared.rows`)."""
 
     def plan(self, context: Context) -> Plan:
         """Returns the plan of a context's statement, bound now or before, which the current role may run; 42501."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -95,6 +95,8 @@ class Prepared:
     given_oids: tuple[int, ...] | None = None
     """None, or the OIDs that a client gave for the parameters of a statement whose columns depend on their values: then
     `parameters` are preliminary, and `bind_values` returns the statement with its columns."""
+    rows: RowsOfOne | None = field(default=None, repr=False, compare=False)
+    """The INSERT of one row that it runs for several rows of parameters, instead of a `statement`."""
     oids: tuple[int, ...] = field(init=False)
     """The OIDs of the parameters' types."""
     readers: dict[tuple[int, ...], tuple[Callable[[bytes], object], ...]] = field(
@@ -106,6 +108,22 @@ class Prepared:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "oids", tuple(item.oid for item in self.parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOfOne:
+    """The INSERT of one row that runs for each of `count` rows; parameters at the places `open` have to be NULL."""
+
+    prepared: Prepared
+    count: int
+    open: tuple[int, ...]
+
+    def split(self, parameters: Sequence[object]) -> list[tuple[object, ...]] | None:
+        """Returns the parameters of each row; None if one has a value that the row's type may not hold."""
+        if any(parameters[place] is not None for place in self.open):
+            return None
+        width = len(self.prepared.parameters)
+        return [tuple(parameters[start : start + width]) for start in range(0, width * self.count, width)]
 
 
 def check_columns(prepared: Prepared, result: Result) -> Result:

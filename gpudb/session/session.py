@@ -38,6 +38,7 @@ from gpudb.session.execution.binding.binding import (
     parse_statements,
     transaction_controls,
 )
+from gpudb.session.execution.binding.parameter_rows import prepare_rows
 from gpudb.session.execution.binding.stored_literals import check_stored_literals
 from gpudb.session.execution.foreign_data.files import open_files
 from gpudb.session.execution.queries.pivot_values import fetch_texts
@@ -65,6 +66,7 @@ from gpudb.sql.bound import Expr, OutputColumn, Query
 from gpudb.sql.parse.interrupts import interrupted_by
 from gpudb.sql.parse.literal_rows import LiteralRows, take_literal_rows
 from gpudb.sql.parse.nesting import nesting_error
+from gpudb.sql.parse.parameter_rows import take_parameter_rows
 from gpudb.sql.parse.parser import RawStatement, count_parameters
 from gpudb.storage.transaction import Transaction
 from gpudb.types import TEXT, UNKNOWN, type_by_oid
@@ -219,9 +221,7 @@ class Session:
 
     def _take_rows(self, sql: str) -> LiteralRows | None:
         """Returns the literal rows of an INSERT; None for any other text. A cancel request ends a long one."""
-        if sql[:64].lstrip()[:6].lower() != "insert":
-            return None
-        if sql.lstrip()[:6].lower() != "insert":
+        if not _is_insert(sql):
             return None
         if len(sql) < _LONG_TEXT:
             return take_literal_rows(sql)
@@ -256,6 +256,17 @@ class Session:
 
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (see `interfaces.SessionInterface.prepare`)."""
+        if _is_insert(sql) and (rows := take_parameter_rows(sql)) is not None:
+            found = prepare_rows(rows, sql, parameter_oids, self._prepare)
+            if found is not None:
+                return found
+        return self._prepare(sql, parameter_oids)
+
+    def prepare_whole(self, prepared: Prepared) -> Prepared:
+        """Returns a prepared statement that has a statement of its own (see `Prepared.rows`)."""
+        return prepared if prepared.rows is None else self._prepare(prepared.sql, prepared.oids)
+
+    def _prepare(self, sql: str, parameter_oids: Sequence[int]) -> Prepared:
         self.running.text, self.running.part = sql, ""
         follow_settings(self.settings)
         oids = tuple(parameter_oids)
@@ -333,6 +344,13 @@ class Session:
 
     def execute(self, prepared: Prepared, parameters: Sequence[object] = ()) -> Result:
         """Runs a prepared statement (see `interfaces.SessionInterface.execute`)."""
+        if prepared.rows is not None:
+            rows, one = prepared.rows.split(parameters), prepared.rows.prepared
+            if rows is not None and self.plans.find(one.sql, one.oids) is None and self.status != "E":
+                one = self._prepare(one.sql, one.oids)  # what it was bound to has changed
+            if rows is not None and self.execute_together(one, rows):
+                return Result(f"INSERT 0 {len(rows)}")
+            prepared = self.prepare_whole(prepared)
         self.running.text, self.running.part = prepared.sql, ""
         statement, oids = prepared.statement, prepared.oids
         if statement is None:
@@ -577,6 +595,11 @@ class Session:
             self.resource_group.leave()
             self.processes.close()
             self.database.forget(self.process_id)
+
+
+def _is_insert(sql: str) -> bool:
+    """Returns whether a text begins with INSERT."""
+    return sql[:64].lstrip()[:6].lower() == "insert" or (sql[:64].isspace() and sql.lstrip()[:6].lower() == "insert")
 
 
 def _repeats(statement: RawStatement, plan: Plan) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from gpudb.errors import SqlError
@@ -24,6 +25,14 @@ def view_numbers(column: pa.Array) -> pa.Array:
     if pa.types.is_date32(column.type):
         return column.view(pa.int32())
     return column.view(pa.int64()) if pa.types.is_timestamp(column.type) else column
+
+
+def number_dtype(type_: pa.DataType) -> np.dtype[np.generic]:
+    """Returns the type of a column's numbers: dates are int32 days, timestamps int64 microseconds."""
+    kinds = pa.types
+    if kinds.is_date32(type_):
+        return np.dtype(np.int32)
+    return np.dtype(np.int64 if kinds.is_timestamp(type_) else type_.to_pandas_dtype())
 
 
 def make_null_error(name: str, type_: pa.DataType) -> SqlError:

@@ -38,6 +38,7 @@ def compute(rows: np.ndarray, layers: list[tuple[np.ndarray, np.ndarray]]) -> np
     return np.asarray(hidden @ layers[1][0].astype(float) + layers[1][1])
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")  # it is what the format is written by
 def test_torchscript_is_computed_on_the_gpu() -> None:
     torch: Any = pytest.importorskip("torch")
     if not torch.cuda.is_available():

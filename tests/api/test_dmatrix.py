@@ -92,7 +92,7 @@ def test_groups_of_a_ranking(db: Connection) -> None:
         ("SELECT 1 AS y", {"label": "y"}, "22023"),
         ("SELECT 1 AS a, nullif(1, 1)::float8 AS y", {"label": "y"}, "22004"),
         ("SELECT 'x' AS a, 1 AS y", {"label": "y"}, "0A000"),
-        ("SELECT nullif(1, 1) AS a, 1 AS y", {"label": "y"}, "22004"),
+        ("SELECT 1 AS a, nullif(1, 1) AS y", {"label": "y"}, "22004"),
     ],
 )
 @pytest.mark.parametrize("external", [False, True])
@@ -100,3 +100,12 @@ def test_errors(db: Connection, query: str, options: dict[str, Any], sqlstate: s
     with pytest.raises(GpudbError) as caught:
         db.sql(query).dmatrix(external_memory=external, **options)
     assert caught.value.sqlstate == sqlstate
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_null_is_missing_in_columns_of_any_type(db: Connection, external: bool) -> None:
+    rows = db.sql(
+        "SELECT nullif(i, 1) AS a, nullif(i, 2)::numeric AS b, i > 2 OR NULL AS c, i AS y FROM generate_series(1, 4) i"
+    )
+    matrix = rows.dmatrix("y", external_memory=external)
+    assert (matrix.num_row(), matrix.num_nonmissing()) == (4, 3 + 3 + 2)

@@ -119,6 +119,15 @@ def test_the_rows_stay_until_the_transaction_ends(dsn: str) -> None:
     _assert_freed()
 
 
+def test_workers_without_a_gpu_leave_rows_on_the_host(dsn: str) -> None:
+    with psycopg.connect(dsn) as connection:
+        with connection.cursor().copy("COPY (SELECT a, g FROM t) TO STDOUT (FORMAT device_memory)") as copy:
+            parts = [json.loads(bytes(line)) for line in copy]
+        assert all("gpu" not in part for part in parts)
+        assert sum(part["columns"][1]["nulls"] for part in parts) == 6000
+        connection.rollback()
+
+
 @pytest.mark.parametrize(
     ("statement", "sqlstate"),
     [
@@ -128,6 +137,8 @@ def test_the_rows_stay_until_the_transaction_ends(dsn: str) -> None:
         ("COPY (SELECT 1) TO STDOUT (FORMAT memory)", "0A000"),
         ("COPY (SELECT a FROM t) TO '/tmp/rows' (FORMAT memory)", "0A000"),
         ("COPY t FROM STDIN (FORMAT memory)", "0A000"),
+        ("COPY t FROM STDIN (FORMAT device_memory)", "0A000"),
+        ("COPY (SELECT 1) TO STDOUT (FORMAT device_memory)", "0A000"),
         ("COPY (SELECT a / (a - 7) FROM t) TO STDOUT (FORMAT memory)", "22012"),
     ],
 )

@@ -62,7 +62,7 @@ def test_with_gpus(tmp_path: Path) -> None:
     assert found["GPU 1"].value == "NVIDIA H200, 140 GiB, compute capability 9.0"
     assert found["driver"].value == "580.95.05, runs CUDA up to 13.0"
     assert found["nvidia-fs"].state == "ok"
-    assert "KVIKIO_COMPAT_MODE=OFF" in found["KVIKIO_COMPAT_MODE"].advice
+    assert "KVIKIO_COMPAT_MODE=AUTO" in found["KVIKIO_COMPAT_MODE"].advice
     if found["cudf"].state == "missing":
         assert found["to do"].advice == "Run: pip install 'gpudb-sql[cu13]'"
     assert found["memory"].state == "missing"  # below LEAST_MEMORY
@@ -82,9 +82,10 @@ def test_an_nvidia_smi_that_fails(tmp_path: Path) -> None:
     assert report.engine == "cpu"
 
 
-def test_direct_storage_is_off_unless_said_otherwise(tmp_path: Path) -> None:
-    host(tmp_path, nvidia_fs=True)
+def test_direct_storage_is_on_with_its_module_unless_said_otherwise(tmp_path: Path) -> None:
     assert not machine.inspect_direct_storage({}, tmp_path).possible
+    host(tmp_path, nvidia_fs=True)
+    assert machine.inspect_direct_storage({}, tmp_path).possible
     assert not machine.inspect_direct_storage({"KVIKIO_COMPAT_MODE": "ON"}, tmp_path).possible
     assert machine.inspect_direct_storage({"KVIKIO_COMPAT_MODE": "off"}, tmp_path).possible
 

@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
 from gpudb.api.boundary import public
+from gpudb.engine.sharing import SharePlace
+from gpudb.values.number_columns import holds_numbers
 
 if TYPE_CHECKING:
     import xgboost
     from numpy.typing import DTypeLike, NDArray
 
     from gpudb.api.arrays.columns import Columns
+    from gpudb.api.arrays.gpu_columns import GpuColumns
     from gpudb.api.training.loader import Loader
     from gpudb.api.training.resident import ResidentRows
+    from gpudb.types import SqlType
 
 _T = TypeVar("_T")
 
@@ -34,6 +39,15 @@ class ArrayMethods(ABC):
     def __getitem__(self, key: list[str]) -> ArrayMethods:
         """Returns some of the columns."""
 
+    @abstractmethod
+    def select(self, *expressions: str) -> ArrayMethods:
+        """Returns other columns, given as SQL expressions over these."""
+
+    @property
+    @abstractmethod
+    def types(self) -> tuple[SqlType, ...]:
+        """The columns' types."""
+
     @property
     @abstractmethod
     def columns(self) -> tuple[str, ...]:
@@ -44,7 +58,7 @@ class ArrayMethods(ABC):
         """Returns the same rows as numbers that arrays can hold."""
 
     @abstractmethod
-    def _share(self, read: Callable[[str], _T]) -> _T | None:
+    def _share(self, read: Callable[[str], _T], place: SharePlace = SharePlace.HOST) -> _T | None:
         """Returns what `read` makes of the rows in workers' memory; None if they cannot be shared."""
 
     @abstractmethod
@@ -68,7 +82,7 @@ class ArrayMethods(ABC):
         from gpudb.api.arrays.libraries import load, to_torch
 
         load("torch")
-        return to_torch(self._read_columns(), device)
+        return to_torch(self._read_columns_for("torch", device), device)
 
     @public
     def cupy(self) -> dict[str, Any]:
@@ -76,7 +90,7 @@ class ArrayMethods(ABC):
         from gpudb.api.arrays.libraries import load, to_cupy
 
         load("cupy")
-        return to_cupy(self._read_columns())
+        return to_cupy(self._read_columns_for("cupy"))
 
     @public
     def jax(self) -> dict[str, Any]:
@@ -87,14 +101,19 @@ class ArrayMethods(ABC):
         from gpudb.api.arrays.libraries import load, to_jax
 
         load("jax")
-        return to_jax(self._read_columns())
+        return to_jax(self._read_columns_for("jax"))
 
     @public
     def cudf(self) -> Any:
-        """Returns a cuDF frame of the types of `arrow`."""
-        from gpudb.api.arrays.libraries import load
+        """Returns a cuDF frame of the types of `arrow`; numbers without NULL share a worker's memory where they can."""
+        from gpudb.api.arrays.libraries import load, to_cudf
 
-        return load("cudf").DataFrame.from_arrow(self.arrow())
+        cudf = load("cudf")
+        if all(holds_numbers(each.arrow) and each.name not in {"numeric", "timestamptz"} for each in self.types):
+            columns = self._read_gpu_columns("cupy", None)
+            if columns is not None and not any(column.nulls for column in columns.values()):
+                return to_cudf(columns, self.types)
+        return cudf.DataFrame.from_arrow(self.arrow())
 
     @public
     def block(self, dtype: DTypeLike = "float32", *, library: str = "numpy", device: object = None) -> Any:
@@ -103,9 +122,10 @@ class ArrayMethods(ABC):
         `library` is numpy, torch, cupy or jax; `device` is where a tensor is to be. A float type rounds. Errors as of
         `numpy`; 22003 for a number that an integer type cannot hold exactly, 22023 for another type or library.
         """
-        from gpudb.api.arrays.block import convert_block, to_block
+        from gpudb.api.arrays.block import check_block, make_block
 
-        return convert_block(to_block(self._read_columns(), dtype), library, device)
+        check_block(dtype, library)
+        return make_block(self._read_columns_for(library, device), dtype, library, device)
 
     @public
     def loader(
@@ -144,7 +164,7 @@ class ArrayMethods(ABC):
         options = LoaderOptions(batch_size, shuffle, seed, rank, world_size, drop_last)
 
         def place() -> ResidentRows:
-            return place_rows(read._read_columns(), library, device, target, dtype)
+            return place_rows(read._read_columns_for(library, device), library, device, target, dtype)
 
         return kind(place, options, paired=target is not None)
 
@@ -160,6 +180,7 @@ class ArrayMethods(ABC):
         reference: xgboost.DMatrix | None = None,
         external_memory: bool = False,
         cache_dir: str | os.PathLike[str] | None = None,
+        device: str | None = None,
     ) -> xgboost.DMatrix:
         """Returns XGBoost's QuantileDMatrix of the rows, for the tree method `hist`; the query runs once.
 
@@ -167,20 +188,39 @@ class ArrayMethods(ABC):
         32-bit floats, NULL and NaN are missing. `categories` are features whose integers are categories. `max_bin` is
         the number of bins a feature; a matrix for validation takes those of the matrix for training, `reference`.
         `external_memory` makes an ExtMemQuantileDMatrix, which holds rows in files below `cache_dir` (a temporary
-        folder by default) and not in memory. Errors as of `numpy`; 42703 for a missing column, 22004 for a label that
-        is NULL.
+        folder by default) and not in memory. With the `device` cuda or cuda:N the rows are quantised on that GPU, from
+        the memory of a server's worker. Errors as of `numpy`; 42703 for a missing column, 22004 for a label that is
+        NULL.
         """
         from gpudb.api.arrays.libraries import load
-        from gpudb.api.training.dmatrix import Roles, build_external, build_in_memory
+        from gpudb.api.training.dmatrix import Roles, build_external, build_in_memory, build_on_gpu
 
         load("xgboost")
         roles = Roles(label, weight, qid, tuple(categories))
         numbers = self._select_numbers()
         roles.get_features(numbers.columns)  # a missing column is told before the query runs
         options = {"max_bin": max_bin, "ref": reference}
+        floats = numbers.select(*roles.list_floats(dict(zip(numbers.columns, numbers.types, strict=True))))
         if external_memory:
-            return build_external(numbers._stream_tables(), roles, Path(cache_dir) if cache_dir else None, **options)
-        return build_in_memory(numbers.arrow(), roles, **options)
+            return build_external(floats._stream_tables(), roles, Path(cache_dir) if cache_dir else None, **options)
+        if device is not None:
+            columns = floats._read_gpu_columns("xgboost", device)
+            if columns is not None:
+                return build_on_gpu(columns, roles, **options)
+        return build_in_memory(floats.arrow(), roles, **options)
+
+    def _read_columns_for(self, library: str, device: object = None) -> Columns | GpuColumns:
+        """Runs the query; returns its columns as numbers, in the memory of the GPU where a library wants them."""
+        columns = self._read_gpu_columns(library, device)
+        return self._read_columns() if columns is None else columns
+
+    def _read_gpu_columns(self, library: str, device: object) -> GpuColumns | None:
+        """Returns the columns in the memory of the GPU that arrays are to be on; None if that is none, or cannot be."""
+        from gpudb.api.arrays.gpu_columns import map_gpu_columns
+        from gpudb.api.arrays.libraries import find_target
+
+        gpu = find_target(library, device)
+        return None if gpu is None else self._select_numbers()._share(partial(map_gpu_columns, gpu=gpu), SharePlace.GPU)
 
     def _read_columns(self) -> Columns:
         """Runs the query; returns its columns as numbers, from the memory of this host's workers if they are there."""

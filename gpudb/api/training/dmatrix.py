@@ -5,23 +5,31 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
-from gpudb.api.arrays.block import to_block
+from gpudb.api.arrays.block import make_block
 from gpudb.api.arrays.columns import Columns, make_contiguous
-from gpudb.api.arrays.libraries import load
+from gpudb.api.arrays.gpu_columns import GpuColumn, GpuColumns
+from gpudb.api.arrays.libraries import load, to_cupy, to_numpy
+from gpudb.api.names import quote_identifier
 from gpudb.errors import SqlError
 
 if TYPE_CHECKING:
     import xgboost
 
-_BATCH_ROWS = 1 << 20
+    from gpudb.types import SqlType
+
+_BATCH_ROWS, _GPU_BATCH_ROWS = 1 << 20, 1 << 24
+"""Rows that are a block at a time, on the CPU and on a GPU."""
+
+
+_TO_REAL = {**dict.fromkeys("int2 int4 int8 float4 float8 numeric".split(), "::real"), "bool": "::int::real"}
+"""Casts to real by type; dates and times remain their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,12 @@ class Roles:
     weight: str | None = None
     qid: str | None = None
     categories: Sequence[str] = ()
+
+    def list_floats(self, types: Mapping[str, SqlType]) -> list[str]:
+        """Returns columns of types as expressions of what XGBoost holds: 32-bit floats, in which NULL becomes NaN."""
+        wanted = [name for name in types if name != self.qid]
+        floats = [f"{quote_identifier(name)}{_TO_REAL.get(types[name].name, '')}" for name in wanted]
+        return floats if self.qid is None else [*floats, quote_identifier(self.qid)]
 
     def get_features(self, names: Sequence[str]) -> list[str]:
         """Returns the features of some columns. 42703 for a role's column that is missing."""
@@ -48,6 +62,15 @@ class Roles:
 def build_in_memory(table: pa.Table, roles: Roles, **options: Any) -> xgboost.QuantileDMatrix:
     """Returns a matrix of the rows of a table; at a time a batch of them is a block of floats."""
     batches = _make_iterator(lambda: _slice_table(table), roles, table.column_names)
+    matrix: xgboost.QuantileDMatrix = load("xgboost").QuantileDMatrix(
+        batches, enable_categorical=bool(roles.categories), **options
+    )
+    return matrix
+
+
+def build_on_gpu(columns: GpuColumns, roles: Roles, **options: Any) -> xgboost.QuantileDMatrix:
+    """Returns a matrix of columns in a GPU's memory, which holds a batch of them as a block beside them."""
+    batches = _make_iterator(lambda: _slice_columns(columns), roles, list(columns))
     matrix: xgboost.QuantileDMatrix = load("xgboost").QuantileDMatrix(
         batches, enable_categorical=bool(roles.categories), **options
     )
@@ -90,6 +113,12 @@ def _slice_table(table: pa.Table) -> Iterator[Columns]:
         yield make_contiguous(table.slice(start, _BATCH_ROWS))
 
 
+def _slice_columns(columns: GpuColumns) -> Iterator[GpuColumns]:
+    rows = len(next(iter(columns.values())))
+    for start in range(0, max(rows, 1), _GPU_BATCH_ROWS):
+        yield {name: column.slice(start, min(start + _GPU_BATCH_ROWS, rows)) for name, column in columns.items()}
+
+
 def _write_file(tables: Iterator[pa.Table], path: Path) -> list[str]:
     """Writes tables of one schema to an Arrow file; returns the columns' names."""
     writer: pa.ipc.RecordBatchFileWriter | None = None
@@ -120,7 +149,10 @@ def _read_file(path: Path) -> Iterator[Columns]:
 
 
 def _make_iterator(
-    read: Callable[[], Iterator[Columns]], roles: Roles, names: Sequence[str], cache_prefix: str | None = None
+    read: Callable[[], Iterator[Columns] | Iterator[GpuColumns]],
+    roles: Roles,
+    names: Sequence[str],
+    cache_prefix: str | None = None,
 ) -> xgboost.DataIter:
     """Returns XGBoost's iterator over batches, which `read` begins anew at each reset."""
     features = roles.get_features(names)
@@ -138,14 +170,13 @@ def _make_iterator(
             columns = next(self._batches, None)
             if columns is None:
                 return False
-            given = {
-                role: columns[name].to_numpy(zero_copy_only=False)
-                for role, name in (("label", roles.label), ("weight", roles.weight), ("qid", roles.qid))
-                if name is not None
-            }
-            if roles.label is not None and np.isnan(given["label"]).any():
+            library = "cupy" if any(isinstance(column, GpuColumn) for column in columns.values()) else "numpy"
+            others = (("label", roles.label), ("weight", roles.weight), ("qid", roles.qid))
+            convert = to_cupy if library == "cupy" else to_numpy
+            given = {role: convert({name: columns[name]})[name] for role, name in others if name is not None}
+            if roles.label is not None and load(library).isnan(given["label"]).any():
                 raise SqlError.of("null_value_not_allowed", f'the label "{roles.label}" holds NULL or NaN')
-            block = to_block({name: columns[name] for name in features}, "float32")
+            block = make_block({name: columns[name] for name in features}, "float32", library)
             input_data(data=block, feature_names=features, feature_types=types, **given)
             return True
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpudb.api.arrays.block import convert_block, to_block
+from gpudb.api.arrays.block import check_block, make_block
 from gpudb.api.arrays.columns import Columns
+from gpudb.api.arrays.gpu_columns import GpuColumns
 from gpudb.api.arrays.libraries import check_library, load, to_cupy, to_jax, to_numpy, to_torch
 from gpudb.api.training.permutation import Permutation
 from gpudb.errors import SqlError
@@ -87,7 +88,11 @@ class ResidentRows:
 
 
 def place_rows(
-    columns: Columns, library: str, device: object = None, target: str | None = None, dtype: DTypeLike = "float32"
+    columns: Columns | GpuColumns,
+    library: str,
+    device: object = None,
+    target: str | None = None,
+    dtype: DTypeLike = "float32",
 ) -> ResidentRows:
     """Returns columns as arrays of a library: each by its name, or with a target `x`, a block of the others, and `y`.
 
@@ -103,12 +108,15 @@ def place_rows(
         if len(others) == len(columns) or not others:
             message = f'the target "{target}" is not one of several columns of the relation'
             raise SqlError.of("invalid_parameter_value", message)
-        arrays = {"x": convert_block(to_block(others, dtype), library, device)}
+        check_block(dtype, library)
+        arrays = {"x": make_block(others, dtype, library, device)}
         arrays["y"] = _convert({"y": columns[target]}, library, device)["y"]
     return ResidentRows(arrays, rows, library)
 
 
-def _convert(columns: Columns, library: str, device: object) -> dict[str, Any]:
+def _convert(columns: Columns | GpuColumns, library: str, device: object) -> dict[str, Any]:
     if library == "torch":
         return to_torch(columns, device)
-    return {"numpy": to_numpy, "cupy": to_cupy, "jax": to_jax}[library](columns)
+    if library == "cupy":
+        return to_cupy(columns)
+    return to_jax(columns) if library == "jax" else to_numpy(columns)

@@ -272,7 +272,7 @@ CREATE MACRO sys_sequence_parameters(x) AS (SELECT first(struct_pack(start_value
 CREATE MACRO sys_named_target(t) AS CASE WHEN contains(t, chr(1)) THEN replace(t, regexp_extract(t, '\x01\d+\x01'),
     coalesce(map_extract_value(getvariable('pg_relations'), regexp_extract(t, '\x01(\d+)\x01', 1)), '')) ELSE t END;
 CREATE MACRO sys_constraint(x) AS
-    sys_named_target((SELECT first(dd.definition) FROM constraint_definitions AS dd WHERE dd.oid = x));
+    (SELECT first(sys_named_target(dd.definition)) FROM constraint_definitions AS dd WHERE dd.oid = x);
 -- Printed prettily, a check has no parentheses but its own: it is kept so, but for the system's.
 CREATE MACRO sys_pretty_constraint(x) AS coalesce(
     (SELECT first('CHECK (' || dk.conbin || ')' || CASE WHEN dk.convalidated THEN '' ELSE ' NOT VALID' END)

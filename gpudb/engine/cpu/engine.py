@@ -40,6 +40,7 @@ from gpudb.engine.cpu.pool import EnginePool
 from gpudb.engine.cpu.statement import is_narrowable, list_file_tables, statement_sql
 from gpudb.engine.figures import record_steps, sum_steps
 from gpudb.engine.protocol import Cancel, PlanNode, Request, SharedRows, Stream
+from gpudb.engine.sharing import SharePlace
 from gpudb.errors import FeatureNotSupported, GpudbError, QueryCanceled
 from gpudb.sql import bound
 from gpudb.sql.prepared import Artifact
@@ -273,7 +274,7 @@ class CpuEngine:
         """Takes back the memory of resource groups, by name, that are gone or have none of their own any more."""
         self._groups.keep(groups)
 
-    def share(self, request: Request) -> SharedRows:
+    def share(self, request: Request, place: SharePlace = SharePlace.HOST) -> SharedRows:
         """See `protocol.Engine`: this engine has no workers."""
         raise FeatureNotSupported("rows are shared from the memory of workers, and there are none")
 

@@ -25,7 +25,8 @@ from gpudb.engine.gpu.coordinator.fast_path import FastPath
 from gpudb.engine.gpu.exchange.result_codec import decode_batch, result_schema
 from gpudb.engine.gpu.explain.plan import render_plan
 from gpudb.engine.gpu.planning.request_planner import PhysicalPlan, Planner, exchange_costs
-from gpudb.engine.protocol import Engine, PlanNode, Request, SharedPart
+from gpudb.engine.protocol import Engine, PlanNode, Request
+from gpudb.engine.sharing import SharedPart, SharePlace
 from gpudb.errors import GpudbError, InternalError, OutOfMemory, QueryCanceled
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.nodes import Plan
@@ -85,16 +86,16 @@ class ClusterEngine:
         self._invalidation.record_read(planned.tables, request.snapshot)
         return planned
 
-    def share(self, request: Request) -> SharedStream:
+    def share(self, request: Request, place: SharePlace = SharePlace.HOST) -> SharedStream:
         """Runs a query and leaves its rows on the workers (see `protocol.Engine`)."""
         request.cancel.check()
         request.settings.measures["engine"] = self.name
-        stream = self._start(self._plan(request), request, share=True)
+        stream = self._start(self._plan(request), request, share=place)
         stream.wait()
         return SharedStream(stream)
 
     def _start(
-        self, planned: PhysicalPlan, request: Request, *, measure: bool = False, share: bool = False
+        self, planned: PhysicalPlan, request: Request, *, measure: bool = False, share: SharePlace = SharePlace.NONE
     ) -> ClusterStream:
         finer = partial(self._planner.plan, request, self._cluster.memory_space())
         execution = Execution(self._cluster, self.admission, planned, request, finer, measure=measure, share=share)

@@ -32,6 +32,8 @@ from gpudb.session.interfaces import DatabaseInterface, SessionInterface
 
 _LOG = logging.getLogger(__name__)
 _TERMINATE = ord("X")
+_MORE_SECONDS = 0.002
+"""How long executions wait for more of their kind: longer than a client takes to send the next."""
 _END_STALL_S = 1.0
 """Seconds for which a connection that ends waits for a client that takes no bytes."""
 _IDLE_LIMITS = {
@@ -157,7 +159,8 @@ class Handler(BuenaVistaHandler):
                 self._end_if_idle(conversation)
             message = stream.read_message()
             if message is None:
-                if conversation.holds_executions:
+                # No answer is due before Sync or Flush: more of their kind may follow.
+                if conversation.holds_executions and not stream.wait_for_more(_MORE_SECONDS):
                     conversation.run_held()
                 message = self._await_message(conversation)
             kind, payload = message

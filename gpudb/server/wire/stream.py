@@ -156,6 +156,14 @@ class Stream(BVBuffer):
             return True
         return isinstance(self.connection, ssl.SSLSocket) and self.connection.pending() > 0
 
+    def wait_for_more(self, seconds: float) -> bool:
+        """Returns whether bytes of the client are there, or come within some seconds."""
+        if self.has_received:
+            return True
+        poll = select.poll()
+        poll.register(self.connection, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
     def pause(self, seconds: float) -> None:
         """Waits; `stop_reading` ends the wait."""
         self._stopped.wait(seconds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpudb.engine.sharing import SharePlace
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context
 from gpudb.session.copy import copy_from, copy_to
@@ -44,10 +45,10 @@ def copy(context: Context) -> Result:
     source = copy_to.resolve_source(context, node)
     names = tuple(column.name for column in source.columns)
     _check_forced(options, names, source.relation, source.all_names)
-    if options.format == "memory":
+    if options.format in {"memory", "device_memory"}:
         if node.filename:
-            raise FeatureNotSupported("COPY TO a file in the format memory is not supported")
-        return share_rows(context, source)
+            raise FeatureNotSupported(f"COPY TO a file in the format {options.format} is not supported")
+        return share_rows(context, source, SharePlace(options.format))
     if options.partition_by:
         if not node.filename:
             raise FeatureNotSupported("COPY partition_by writes to a folder, not to STDOUT")

@@ -1,17 +1,21 @@
-"""COPY TO STDOUT in the format memory: not the rows, but where they are in the memory of the workers' host.
+"""COPY TO STDOUT in the formats memory and device_memory: not the rows, but where they are on the workers' host.
 
 A line of JSON for each part of the result has its rows, host and file, and of each column the name, the type's OID, the
-start and the bytes. The rows stay there until the transaction ends.
+start, the bytes and the number of NULLs. Rows in a GPU's memory have its UUID, and the size of the memory whose
+descriptor the socket `path` hands out under a key (see `gpudb.engine.descriptors`). The rows stay there until the
+transaction ends.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
 
 import pyarrow as pa
 
-from gpudb.engine.protocol import SharedPart
+from gpudb.engine.sharing import SharedPart, SharePlace
 from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.session.context import Context, SessionState
 from gpudb.session.copy.copy_to import Source
@@ -21,7 +25,7 @@ from gpudb.session.results import CopyOut, Result, ResultColumn
 from gpudb.values.number_columns import holds_numbers, make_null_error
 
 
-def share_rows(context: Context, source: Source) -> Result:
+def share_rows(context: Context, source: Source, place: SharePlace) -> Result:
     """Runs the query of a COPY and leaves its rows with the workers.
 
     25P01 outside a transaction block; 0A000 for columns that are no numbers, and where there are no workers; 22004
@@ -29,14 +33,14 @@ def share_rows(context: Context, source: Source) -> Result:
     """
     session = context.session
     if not session.transactions.explicit:
-        message = "COPY TO in the format memory can only be used in transaction blocks"
+        message = f"COPY TO in the format {place} can only be used in transaction blocks"
         raise SqlError.of("no_active_sql_transaction", message)
     for column in source.columns:
         if not holds_numbers(column.type.arrow) or column.type.name == "numeric":
             raise FeatureNotSupported(f'column "{column.name}" is of type {column.type}, which cannot be shared')
     if source.query is None or has_session_calls(source.query):
         raise FeatureNotSupported("the rows of a query with side effects cannot be shared")
-    rows = share_on_engine(context, source.query)
+    rows = share_on_engine(context, source.query, place)
     session.shared_rows.append(rows)
     for part in rows.parts:
         for column, shared in zip(source.columns, part.columns, strict=True):
@@ -55,10 +59,13 @@ def _describe(columns: tuple[ResultColumn, ...], parts: tuple[SharedPart, ...]) 
                 "oid": column.type.oid,
                 "start": shared.start,
                 "size": shared.size,
+                "nulls": shared.nulls,
             }
             for column, shared in zip(columns, part.columns, strict=True)
         ]
-        line = {"rows": part.rows, "host": part.host, "path": part.path, "columns": described}
+        line: dict[str, Any] = {"rows": part.rows, "host": part.host, "path": part.path, "columns": described}
+        if part.gpu is not None:
+            line["gpu"] = asdict(part.gpu)
         yield json.dumps(line).encode() + b"\n"
 
 

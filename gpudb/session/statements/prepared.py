@@ -58,7 +58,7 @@ def execute(context: Context) -> Result:
 def enter_prepared(context: Context, node: Any) -> Context:
     """The context of the prepared statement of an ExecuteStmt message, with its parameters' values; 26000, 42601."""
     session = context.session
-    prepared = session.prepared[node.name]
+    prepared = session.prepare_whole(session.prepared[node.name])
     # PostgreSQL does not look at the values for a statement without parameters
     if prepared.parameters and len(node.params) != len(prepared.parameters):
         message = f'wrong number of parameters for prepared statement "{node.name}"'

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _NAME = r'(?:[a-z_][\w$]*|"[^"]+")'
-_HEAD = re.compile(
+HEAD = re.compile(
     rf"\s*insert\s+into\s+{_NAME}(?:\.{_NAME})?\s*(?:\(\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\)\s*)?values\s*\(",
     re.IGNORECASE,
 )
@@ -49,7 +49,7 @@ class LiteralRows:
 
 def take_literal_rows(text: str) -> LiteralRows | None:
     """Returns the literal rows of an INSERT; None for a text that is anything else."""
-    head = _HEAD.match(text)
+    head = HEAD.match(text)
     if head is None or "\0" in text:
         return None
     start = head.end()
@@ -74,7 +74,7 @@ def take_first_row(text: str, rows: LiteralRows) -> str:
     """Returns the text of an INSERT with the first of its literal rows alone, which names the same objects."""
     if len(rows) == 1:
         return text
-    head = _HEAD.match(text)
+    head = HEAD.match(text)
     assert head is not None
     end = head.end()
     for _ in rows.columns:

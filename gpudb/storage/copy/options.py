@@ -44,7 +44,7 @@ class CopyOptions:
     makes a number whose leading zeros would be lost an error.
     """
 
-    format: Literal["text", "csv", "binary", "arrow", "parquet", "json", "xlsx", "memory"] = "text"
+    format: Literal["text", "csv", "binary", "arrow", "parquet", "json", "xlsx", "memory", "device_memory"] = "text"
     delimiter: str = "\t"
     null: str = "\\N"
     default: str | None = None
@@ -127,8 +127,9 @@ def validate_options(
         texts["null"], nulls = nulls[0], nulls[1:]
     ignore, limit = _on_error(known, form, reading)
     _check_no_text(form, known)
-    if reading and form in {"arrow", "parquet", "json", "xlsx", "memory"}:
-        hint = "Use Connection.append." if form in {"arrow", "memory"} else "Use INSERT INTO … SELECT … FROM 'file'."
+    if reading and form in {"arrow", "parquet", "json", "xlsx", "memory", "device_memory"}:
+        is_file = form in {"parquet", "json", "xlsx"}
+        hint = "Use INSERT INTO … SELECT … FROM 'file'." if is_file else "Use Connection.append."
         raise FeatureNotSupported(f"COPY FROM in the format {form} is not supported", hint=hint)
     codec, name = _encoding(known.get("encoding"), encoding, wide=reading and form == "csv")
     csv = form == "csv"
@@ -318,13 +319,13 @@ def _parse_switch(option: RawOption) -> bool | None:
 
 def _format(
     known: Mapping[str, RawOption], file: str
-) -> Literal["text", "csv", "binary", "arrow", "parquet", "json", "xlsx", "memory"]:
+) -> Literal["text", "csv", "binary", "arrow", "parquet", "json", "xlsx", "memory", "device_memory"]:
     if "format" not in known:
         # Not JSON: texts of one column that is JSON already are written to such names.
         return NAMED_FORMATS.get(PurePath(file).suffix.lower(), "text")
     word = _text_value(known["format"])
     match word:
-        case "text" | "csv" | "binary" | "arrow" | "parquet" | "json" | "xlsx" | "memory":
+        case "text" | "csv" | "binary" | "arrow" | "parquet" | "json" | "xlsx" | "memory" | "device_memory":
             return word
     raise OptionError(_invalid_error(f'COPY format "{word}" not recognized'), known["format"].location)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpudb.certificates import CertificateFiles
@@ -61,8 +61,13 @@ def cpu_processes(count: int, memory: int | None = None, *, fuse: bool = False) 
     return WorkerProcesses(count, each, each // 2, min(each // 8, 2**28), 1.0, _launch_cpu, fuse)
 
 
-def gpu_processes(devices: Sequence[str], memory: int | None = None) -> WorkerProcesses:
-    """Returns one worker per GPU (index or identifier); they share `memory` bytes of the host's."""
+def gpu_processes(
+    devices: Sequence[str], memory: int | None = None, variables: Mapping[str, str] | None = None
+) -> WorkerProcesses:
+    """Returns one worker per GPU (index or identifier); they share `memory` bytes of the host's.
+
+    `variables` are added to their environment.
+    """
     from gpudb.engine.gpu.cluster.local import GpuWorkers
 
     base = cpu_processes(len(devices), memory)
@@ -76,6 +81,7 @@ def gpu_processes(devices: Sequence[str], memory: int | None = None) -> WorkerPr
             # The host computes few rows, which wait for more threads longer than they gain by them.
             "POLARS_MAX_THREADS": str(_HOST_THREADS),
             THREADS_VARIABLE: str(max(_HOST_THREADS, len(os.sched_getaffinity(0)) // count)),
+            **(variables or {}),
         }
         directory = PrivateDirectory()
         return LocalLauncher(GpuWorkers(count, devices, environment, directory.path), directory)

@@ -35,7 +35,8 @@ from gpudb.engine.gpu.rpc.messages import (
     RunResult,
 )
 from gpudb.engine.gpu.stage.batching import next_chunks
-from gpudb.engine.protocol import Request, SharedPart
+from gpudb.engine.protocol import Request
+from gpudb.engine.sharing import SharedPart, SharePlace
 from gpudb.errors import DeviceFailed, OutOfMemory, SqlError
 
 _LOG = logging.getLogger(__name__)
@@ -119,7 +120,7 @@ class Execution:
         finer: Replan,
         *,
         measure: bool = False,
-        share: bool = False,
+        share: SharePlace = SharePlace.NONE,
     ):
         self._measure, self._share = measure, share
         self._cluster = cluster

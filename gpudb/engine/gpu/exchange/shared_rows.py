@@ -6,15 +6,16 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from gpudb.engine.gpu.backend.base import ComputedFrame
 from gpudb.engine.gpu.lower.expressions.arrow import to_arrow
 from gpudb.engine.host_name import get_host_name
-from gpudb.engine.protocol import SharedColumn, SharedPart
+from gpudb.engine.sharing import SharedColumn, SharedPart
 from gpudb.errors import OutOfMemory
 from gpudb.types import SqlType
 from gpudb.values.number_columns import view_numbers
@@ -22,6 +23,23 @@ from gpudb.values.number_columns import view_numbers
 _ALIGNMENT = 64
 _MEMORY = Path("/dev/shm")
 _PREFIX = "gpudb-rows-"
+
+
+class SharedMemory(Protocol):
+    """Memory that other processes map."""
+
+    def close(self) -> None:
+        """Lets no other process map it; those that have keep it."""
+
+
+class DeviceSharer(Protocol):
+    """Shares rows in a GPU's memory."""
+
+    def share(self, rows: ComputedFrame, types: Sequence[SqlType]) -> tuple[SharedPart, SharedMemory] | None:
+        """Shares the lanes c0, c1, … of a frame, columns of numbers of the types.
+
+        None for rows that are not there, and where there is no room for a copy.
+        """
 
 
 class SharedFile:

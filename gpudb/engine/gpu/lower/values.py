@@ -121,10 +121,16 @@ def is_packed(kind: SqlType) -> bool:
     return kind.name == "bit" and kind.length is not None
 
 
+_BITS = frozenset({"bit", "varbit"})
+
+
 def check_length(kind: SqlType, sources: Iterable[SqlType]) -> None:
-    """Raises NotSupportedOnWorkers for a bit string whose type lacks the length that packed bits have."""
-    if kind.name == "bit" and kind.length is None and any(map(is_packed, sources)):
-        raise NotSupportedOnWorkers("a bit string without a length")
+    """Raises NotSupportedOnWorkers for bit strings whose type has another length than those that it is made of."""
+    if kind.name not in _BITS:
+        return
+    bits = [each for each in (kind, *sources) if each.name in _BITS]
+    if any(map(is_packed, bits)) and len({(each.name, each.length) for each in bits}) > 1:
+        raise NotSupportedOnWorkers("bit strings of several lengths")
 
 
 def value_arrow_type(kind: SqlType) -> pa.DataType:

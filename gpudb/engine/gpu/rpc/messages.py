@@ -13,6 +13,7 @@ from enum import IntEnum, IntFlag, StrEnum
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from gpudb.engine.figures import StageFigures, Wire
+from gpudb.engine.sharing import SharePlace
 
 R = TypeVar("R", covariant=True)
 
@@ -289,7 +290,7 @@ class RunRequest(RpcRequest[RunReply]):
     ucx_addresses: tuple[str, ...] = ()
     measure: bool = False
     bound: tuple[int, ...] = ()
-    share: bool = False
+    share: SharePlace = SharePlace.NONE
     measure_exchanges: bool = False
 
 

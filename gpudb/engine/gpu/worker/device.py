@@ -13,6 +13,7 @@ from gpudb.engine.gpu.backend.base import Backend
 from gpudb.engine.gpu.backend.host import HostBackend
 from gpudb.engine.gpu.cache.host_columns import ResidentTables
 from gpudb.engine.gpu.exchange.client import BufferPacker
+from gpudb.engine.gpu.exchange.shared_rows import DeviceSharer
 from gpudb.engine.gpu.fused.packed_cache.packed_tables import PackedTables
 from gpudb.engine.gpu.fused.planning.matching import MANY_ROWS
 from gpudb.engine.gpu.fused.runner import KernelRunner, NumpyRunner
@@ -27,7 +28,7 @@ class Device:
 
     `space` has the bytes for tables' columns and for statements. `failure` returns what has broken the device. `packer`
     packs frames for other workers' devices that are reachable. `shrink` frees bytes of this process's memory, as far as
-    caches have them.
+    caches have them. `sharer` leaves rows in the device's memory for other processes.
     """
 
     backend: Backend
@@ -37,6 +38,7 @@ class Device:
     failure: Callable[[], str | None] = lambda: None
     packer: BufferPacker | None = None
     free_host_memory: Callable[[int], None] = lambda excess: None
+    sharer: DeviceSharer | None = None
 
 
 def open_host(limit: int, budget: int, fuse: bool) -> Device:
@@ -61,6 +63,7 @@ def open_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, ho
     from gpudb.engine.gpu.cudf.algorithms import reduction_warmup
     from gpudb.engine.gpu.cudf.backend import CudfBackend
     from gpudb.engine.gpu.cudf.columns.pinned_memory import pinned_pool
+    from gpudb.engine.gpu.cudf.columns.shared_columns import DeviceColumnSharer
     from gpudb.engine.gpu.cudf.contiguous import ContiguousPacker
     from gpudb.engine.gpu.cudf.files.column_chunks import CudfChunkReader
     from gpudb.engine.gpu.cudf.kernel_results import ResultFrameBuilder
@@ -74,12 +77,13 @@ def open_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, ho
     reduction_warmup.start()
     frames = CudfBackend(blocks, limits.FEW_ROWS)
     packer = ContiguousPacker(frames) if peers else None
+    sharer = DeviceColumnSharer(device)
     room = budget or int(RESIDENT_SHARE * device.memory)
     space = room, device.memory - room
     if not fuse:
         tables = CudfTableCache(room, frames)
         frames.shrink = partial(tables.columns.shrink, 0)
-        return Device(frames, tables, None, space, context_error, packer, blocks.shrink)
+        return Device(frames, tables, None, space, context_error, packer, blocks.shrink, sharer)
     packed = PackedTables(room * 3 // 4, CudfChunkReader(), raw_text_rows=MANY_ROWS)
     tables, kernels = CudfTableCache(room, frames, packed), KernelRunner(packed, ResultFrameBuilder(frames))
 
@@ -89,7 +93,7 @@ def open_gpu(budget: int, fuse: bool, *, peers: bool = False, bound: int = 0, ho
         packed.columns.shrink(0)
 
     frames.shrink = shrink
-    return Device(frames, tables, kernels, space, context_error, packer, blocks.shrink)
+    return Device(frames, tables, kernels, space, context_error, packer, blocks.shrink, sharer)
 
 
 _claim: LockFile | None = None

@@ -25,7 +25,7 @@ from gpudb.engine.gpu.backend.stopping import check_stop
 from gpudb.engine.gpu.cache.partition import Partition
 from gpudb.engine.gpu.exchange.buffers import ResultStore, SpillFile, SpillSpace
 from gpudb.engine.gpu.exchange.result_codec import encode_batch, to_batch
-from gpudb.engine.gpu.exchange.shared_rows import remove_stale_files, share_rows
+from gpudb.engine.gpu.exchange.shared_rows import SharedMemory, remove_stale_files, share_rows
 from gpudb.engine.gpu.finalize.host import FinalResult
 from gpudb.engine.gpu.rpc.errors import encode_error
 from gpudb.engine.gpu.rpc.messages import Failed, FetchFailed
@@ -34,6 +34,7 @@ from gpudb.engine.gpu.worker import memory_watchdog
 from gpudb.engine.gpu.worker.device import Device
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
 from gpudb.engine.gpu.worker.warmup import WarmUp
+from gpudb.engine.sharing import SharedPart, SharePlace
 from gpudb.errors import DeviceFailed, OutOfMemory
 from gpudb.plan.tree.fused_nodes import Fused
 from gpudb.plan.tree.nodes import Scan
@@ -59,7 +60,7 @@ class Executor:
 
     def __init__(self, device: Device, folder: Path, results: int, *, gpu: bool, temp_limit: int = 0) -> None:
         self.backend, self.tables, self.kernels = device.backend, device.tables, device.kernels
-        self.failure, self.gpu = device.failure, gpu
+        self.failure, self.gpu, self._sharer = device.failure, gpu, device.sharer
         self._folder, self._space = folder, SpillSpace(temp_limit)
         remove_stale_files()
         self.results = ResultStore(results, folder, self._space)
@@ -233,10 +234,18 @@ class Executor:
         running.results[partition] = await asyncio.to_thread(lambda: self.results.store(rows.to_polars()))
         return None
 
-    async def share_result(self, running: RunningQuery, rows: ComputedFrame) -> bytes:
+    async def share_result(self, running: RunningQuery, rows: ComputedFrame, place: SharePlace) -> bytes:
         """Shares a partition of the result with processes of this host until the statement ends; returns its place."""
-        part, file = await asyncio.to_thread(lambda: share_rows(rows.to_polars(), running.types))
-        running.shared.append(file)
+
+        def share() -> tuple[SharedPart, SharedMemory]:
+            if place is SharePlace.GPU and self._sharer is not None:
+                made = self._sharer.share(rows, running.types)
+                if made is not None:
+                    return made
+            return share_rows(rows.to_polars(), running.types)
+
+        part, memory = await asyncio.to_thread(share)
+        running.shared.append(memory)
         return pickle.dumps(part)
 
     async def encode_failure(self, error: Exception, statement: int) -> Failed | FetchFailed:

@@ -31,6 +31,7 @@ from gpudb.engine.gpu.worker.executor import INLINE_BYTES, Executor
 from gpudb.engine.gpu.worker.query_registry import RunningQuery
 from gpudb.engine.gpu.worker.two_phase import TwoPhaseWorker
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
+from gpudb.engine.sharing import SharePlace
 from gpudb.errors import OutOfMemory
 from gpudb.plan.errors import NotSupportedOnWorkers
 from gpudb.plan.tree.fused_nodes import Fused
@@ -83,13 +84,13 @@ class QueryRun:
         measure: bool = False,
         bound: Sequence[int] = (),
         *,
-        share: bool = False,
+        share: SharePlace = SharePlace.NONE,
         measure_exchanges: bool = False,
     ) -> None:
         """The coordinator assumes that all workers have bound the fused parts of `bound` stages.
 
-        Their inputs are left out. With `share` the result stays in this worker's memory. With `measure_exchanges` the
-        figures have what the stages have fetched from other workers.
+        Their inputs are left out. `share` is where the result stays. With `measure_exchanges` the figures have what the
+        stages have fetched from other workers.
         """
         self._executor, self._fetch = executor, fetch
         stages = plan.stages
@@ -365,7 +366,7 @@ class QueryRun:
 
     async def _keep_result(self, partition: int, rows: ComputedFrame) -> bytes | None:
         if self._share:
-            return await self._executor.share_result(self._running, rows)
+            return await self._executor.share_result(self._running, rows, self._share)
         return await self._executor.store_result(self._running, partition, rows)
 
     def _gathers_all_rows(self, stage: Stage) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from gpudb.engine.gpu.backend.base import ComputedFrame, Offloaded
 from gpudb.engine.gpu.backend.stopping import stop_once
 from gpudb.engine.gpu.exchange.buffers import ExchangeBuffers, ResultBuffer, SpillFile, SpillSpace
-from gpudb.engine.gpu.exchange.shared_rows import SharedFile
+from gpudb.engine.gpu.exchange.shared_rows import SharedMemory
 from gpudb.engine.gpu.rpc.messages import BufferReply, PendingBuffer, RunReply, RunResult
 from gpudb.engine.gpu.worker.worker_plan import WorkerPlan
 from gpudb.errors import GpudbError
@@ -40,7 +40,7 @@ class RunningQuery:
         self._threads: dict[int, float] = {}
         self._spent = 0.0
         self.results: dict[int, ResultBuffer] = {}
-        self.shared: list[SharedFile] = []
+        self.shared: list[SharedMemory] = []
         self.types: tuple[SqlType, ...] = ()
         self.ended = 0.0
         self._outputs: dict[tuple[int, int], asyncio.Future[ExchangeBuffers]] = {}

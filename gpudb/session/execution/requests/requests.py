@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from gpudb.catalog.model import Catalog
 from gpudb.engine.protocol import Request, Settings, SharedRows, Stream
+from gpudb.engine.sharing import SharePlace
 from gpudb.session.context import Context
 from gpudb.session.execution.binding.literal_rows import LITERAL_ROWS, get_literal_rows
 from gpudb.session.execution.foreign_data.foreign_tables import open_foreign_scans
@@ -122,9 +123,9 @@ def run_on_engine(
     return context.session.database.engine.run(request)
 
 
-def share_on_engine(context: Context, query: Query) -> SharedRows:
+def share_on_engine(context: Context, query: Query, place: SharePlace = SharePlace.HOST) -> SharedRows:
     """Runs a query without session calls and leaves its rows in the workers' memory (see `Engine.share`)."""
-    return context.session.database.engine.share(build_request(context, query))
+    return context.session.database.engine.share(build_request(context, query), place)
 
 
 def fetch_from_engine(context: Context, query: Query, frames: Mapping[str, pa.Table] | None = None) -> pa.Table:

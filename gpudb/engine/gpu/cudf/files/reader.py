@@ -104,7 +104,7 @@ def _remove_rows(table: Any, rows: Rows) -> list[Any]:
     kept = np.ones(table.num_rows(), np.bool_)
     kept[rows] = False
     (mask,) = to_device(pl.DataFrame({"": kept})).columns
-    columns: list[Any] = plc.stream_compaction.apply_boolean_mask(table, mask.obj, stream=current_stream()).columns()
+    columns: list[Any] = plc.stream_compaction.apply_retention_mask(table, mask.obj, stream=current_stream()).columns()
     return columns
 
 

@@ -51,6 +51,7 @@ _opened: Device | None = None
 
 
 def _open(peers: bool, bound: int) -> Device:
+    global _pool
     # libcudf reads files with four threads by default, and reads the setting at its first read.
     os.environ.setdefault("KVIKIO_NTHREADS", str(min(READER_THREADS, len(os.sched_getaffinity(0)))))
     try:
@@ -67,7 +68,8 @@ def _open(peers: bool, bound: int) -> Device:
         if peers and not full:
             resource = rmm.mr.PoolMemoryResource(rmm.mr.CudaMemoryResource(), int(POOL_SHARE * room) // 256 * 256)
         else:
-            resource = rmm.mr.CudaAsyncViewMemoryResource(_driver_pool(int(total)))
+            _pool = _driver_pool(int(total))
+            resource = rmm.mr.CudaAsyncViewMemoryResource(_pool)
         if bound:
             resource = rmm.mr.LimitingResourceAdaptor(resource, bound)
         rmm.mr.set_current_device_resource(resource)
@@ -104,6 +106,18 @@ def _driver_pool(total: int) -> Any:
     if failed:
         raise RuntimeError(failed.name)
     return pool
+
+
+def release_unused() -> None:
+    """Returns memory that nothing uses to the driver, for allocations beside the pool."""
+    from cuda.bindings import runtime
+
+    if _pool is not None:
+        runtime.cudaMemPoolTrimTo(_pool, 0)
+
+
+_pool: Any = None
+"""The driver's pool that this process allocates from, if any."""
 
 
 def context_error() -> str | None:

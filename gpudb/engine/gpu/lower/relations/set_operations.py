@@ -9,12 +9,14 @@ import polars as pl
 from gpudb.engine.gpu.backend.dictionary import Dictionary
 from gpudb.engine.gpu.lower.expressions.lowered_frame import NO_COLUMNS, Frame, LoweringContext
 from gpudb.engine.gpu.lower.expressions.text_codes import common_texts
-from gpudb.engine.gpu.lower.values import maximum, minimum, physical_columns
+from gpudb.engine.gpu.lower.values import check_length, maximum, minimum, physical_columns
 from gpudb.plan.tree import nodes
 
 
 def combine(left: Frame, right: Frame, node: nodes.SetOperation, context: LoweringContext) -> Frame:
     """Returns the rows of a set operation over its inputs."""
+    for kind, *sources in zip(node.types, *(each.types for each in node.inputs), strict=True):
+        check_length(kind, sources)
     left, right, texts = _alike(left, right, context)
     names = [f"c{n}{s}" for n, kind in enumerate(node.types) for s in physical_columns(kind)] or [NO_COLUMNS]
     one, other = left.lazy.select(names), right.lazy.select(names)

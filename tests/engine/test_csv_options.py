@@ -37,6 +37,11 @@ _ROWS: dict[str, tuple[bytes, str, list[tuple[Any, ...]]]] = {
     "headless": (b"a,b\n01,x\n", "skip => 1, header => false", [("01", "x")]),
     "blank": (b"\r\n\r\nid,n\r\n1,2\r\n\r\n3,4", "", [(1, 2), (3, 4)]),
     "padded": (b"a,b,c\n1,2,3\n4\n5,\n", "null_padding => true", [(1, 2, 3), (4, None, None), (5, None, None)]),
+    "padded_sniffed": (
+        b"PLZ;Ort;Preis\n01067;Dresden;1.234,50\n99999;-\n",
+        "\"null\" => ARRAY['', '-'], null_padding => true, thousands => '.', decimal_separator => ','",
+        [("01067", "Dresden", 1234.5), ("99999", None, None)],
+    ),
     "nulls": (
         b'a,b\n1,NA\nNULL,x\n-,"NA"\n,y\n',
         "nullstr => ARRAY['NA', 'NULL', '-', '']",

@@ -33,6 +33,7 @@ def sniff(path: str, given: Mapping[str, object], run: Run, read_start: Callable
     listed = [render_sniffed(options)]
     if "header" in options:
         listed.append(f"header = {str(options['header']).lower()}")
+    listed += [f"{name} = true" for name in ("null_padding", "ignore_errors") if name in options]
     if "sample_size" in options:
         listed.append(f"sample_size = {options['sample_size']}")
     text = ", ".join([path, *listed, f"auto_type_candidates = {CSV_TYPES}"])

@@ -53,11 +53,11 @@ def keep_odd_moments(path: str, options: Mapping[str, object], held: Sequence[st
     if not moments or "timestampformat" in options:
         return list(held)
     casts = (f"try_cast(c{place} AS {held[place]})" for place in moments)
-    tests = ", ".join(f"bool_and(c{place} IS NULL OR {cast} IS NOT NULL)" for place, cast in zip(moments, casts))
+    tests = ", ".join(f"bool_or(c{place} IS NOT NULL AND {cast} IS NULL)" for place, cast in zip(moments, casts))
     rows = int(str(options.get("sample_size", SAMPLE_ROWS)))
     limit = f" LIMIT {rows}" if rows > 0 else ""
     (found,) = run(f"SELECT {tests} FROM (SELECT * FROM {_read_texts(path, options, len(held))}{limit})")
-    odd = {place for place, fits in zip(moments, found, strict=True) if not fits}
+    odd = {place for place, is_odd in zip(moments, found, strict=True) if is_odd}
     return ["VARCHAR" if place in odd else kind for place, kind in enumerate(held)]
 
 

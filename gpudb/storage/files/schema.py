@@ -300,7 +300,7 @@ def _open_plain(stamp: FileStamp, reader: Mapping[str, object]) -> Iterator[_Pla
         yield _PlainCsv(stamp, quote_literal(str(path)), options, path)
 
 
-_MADE_PLAIN = ("compression", "encoding", "skip", "comment", "null_padding")
+_MADE_PLAIN = ("compression", "encoding", "skip", "comment")
 """Options that the sample of a csv file does not need."""
 
 

@@ -231,7 +231,7 @@ class RowReader:
         if count > len(self._columns):
             return RowError(bad_format_error("extra data after last expected column"), line.number, raw=raw)
         column = self._columns[count].name
-        hint = None if self._options.format != "csv" else "With null_padding a short row ends in NULLs."
+        hint = "With null_padding a short row ends in NULLs." if self._options.skip_empty else None
         return RowError(bad_format_error(f'missing data for column "{column}"', hint), line.number, raw=raw)
 
     def _force(self, fields: list[Field]) -> None:

@@ -125,14 +125,7 @@ class EmbeddedBackend:
     def run(self, sql: str, parameters: Sequence[object], rows: int | None = None) -> Result:
         try:
             prepared = self._prepare(sql, parameters)
-            if len(parameters) != len(prepared.parameters):
-                count = len(prepared.parameters)
-                message = f"{len(parameters)} parameters were given, and the statement has {count}"
-                raise SqlError.of("protocol_violation", message)
-            values = [
-                self._convert_parameter(type_, value)
-                for type_, value in zip(prepared.parameters, parameters, strict=True)
-            ]
+            values = self._convert_parameters(prepared, parameters)
             result = self._session.execute(prepared, values)
             if isinstance(result, CopyIn):
                 result.abort("no data was given")
@@ -143,6 +136,14 @@ class EmbeddedBackend:
         except BaseException as error:
             self.finish(failed=True)
             raise error
+
+    def _convert_parameters(self, prepared: Prepared, parameters: Sequence[object]) -> list[object]:
+        if len(parameters) != len(prepared.parameters):
+            count = len(prepared.parameters)
+            message = f"{len(parameters)} parameters were given, and the statement has {count}"
+            raise SqlError.of("protocol_violation", message)
+        pairs = zip(prepared.parameters, parameters, strict=True)
+        return [self._convert_parameter(type_, value) for type_, value in pairs]
 
     def _convert_parameter(self, type_: SqlType, value: object) -> object:
         if value is None:
@@ -156,7 +157,10 @@ class EmbeddedBackend:
 
     def _prepare(self, sql: str, parameters: Sequence[object]) -> Prepared:
         oids = [0 if (kind := get_parameter_type(value)) is None else kind.oid for value in parameters]
-        return self._session.prepare(sql, oids)
+        prepared = self._session.prepare(sql, oids)
+        if prepared.given_oids is None:
+            return prepared
+        return self._session.bind_values(prepared, self._convert_parameters(prepared, parameters))
 
     def finish(self, *, failed: bool) -> None:
         if failed:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pyarrow as pa
 
+from gpudb.api.files import replacing
 from gpudb.errors import FeatureNotSupported, SqlError
 
 
@@ -17,16 +17,12 @@ def write_parquet(table: pa.Table, path: str | os.PathLike[str], compression: st
     """
     import pyarrow.parquet as pq
 
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        pq.write_table(table, partial, compression=compression)
-        partial.replace(target)
+        with replacing(path) as partial:
+            pq.write_table(table, partial, compression=compression)
     except pa.ArrowNotImplementedError as error:
         hint = "Cast the column to text, or an interval to its seconds: extract(epoch from …)."
         raise FeatureNotSupported(f"Parquet has no such type: {error}", hint=hint) from None
     except pa.ArrowException as error:
         raise SqlError.of("invalid_parameter_value", str(error)) from None
-    finally:
-        partial.unlink(missing_ok=True)
     return int(table.num_rows)

@@ -255,6 +255,44 @@ class Relation(ArrayMethods):
 
         return write_parquet(self.arrow(), path, compression)
 
+    @public
+    def to_csv(self, path: str | os.PathLike[str], *, delimiter: str = ",", header: bool = True) -> int:
+        """Writes the rows to a csv file of this machine, as COPY writes csv; returns their number.
+
+        As for all files, one of that name is replaced at the end, or stays as it is. OSError if it cannot be written.
+        """
+        from gpudb.api.files import encode_csv, write_rows
+
+        rows = self._rows()
+        return write_rows(rows, path, encode_csv(rows, delimiter=delimiter, header=header))
+
+    @public
+    def to_json(self, path: str | os.PathLike[str]) -> int:
+        """Writes the rows as JSON, an object a line, to a file of this machine; returns their number."""
+        from gpudb.api.files import encode_json, write_rows
+
+        rows = self._rows()
+        return write_rows(rows, path, encode_json(rows))
+
+    @public
+    def to_arrow(self, path: str | os.PathLike[str]) -> int:
+        """Writes the rows to an Arrow file (Feather) of this machine, as COPY does; returns their number."""
+        from gpudb.api.files import encode_arrow, write_rows
+
+        rows = self._rows()
+        return write_rows(rows, path, encode_arrow(rows))
+
+    @public
+    def to_xlsx(self, path: str | os.PathLike[str]) -> int:
+        """Writes the rows to a workbook of Excel of this machine, with a header; returns their number.
+
+        0A000 without the extra `excel`, 54000 for more rows than a sheet has room for.
+        """
+        from gpudb.api.files import encode_xlsx, write_rows
+
+        rows = self._rows()
+        return write_rows(rows, path, encode_xlsx(rows))
+
     @property
     def plot(self) -> Plot:
         """Charts of the rows by Altair (the extra `plot`): `relation.plot.line(x="day", y="rides")`."""

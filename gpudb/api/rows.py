@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -50,6 +50,16 @@ class Rows:
             return len(self)
         last = self._prefix.rpartition(" ")[2]
         return int(last) if last.isdigit() else 0
+
+    @property
+    def batches(self) -> Sequence[pa.RecordBatch]:
+        """The rows as the engine gives them: columns of `SqlType.arrow`."""
+        return self._batches
+
+    @property
+    def timezone(self) -> str:
+        """The session's TimeZone, in which moments are written."""
+        return self._timezone
 
     @property
     def columns(self) -> tuple[str, ...]:

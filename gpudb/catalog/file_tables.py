@@ -12,7 +12,7 @@ from gpudb.types import SqlType
 if TYPE_CHECKING:
     import pyarrow as pa
 
-FileFormat = Literal["parquet", "csv", "json", "arrow", "copy", "iceberg", "delta"]
+FileFormat = Literal["parquet", "csv", "json", "arrow", "xlsx", "copy", "iceberg", "delta"]
 """The format of a file; `copy` files are read as COPY FROM reads them.
 
 Tables of `iceberg` and `delta` have the format parquet once their files are known.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from gpudb.cli.split import find_closing
-from gpudb.errors import SqlError
+from gpudb.errors import FeatureNotSupported, SqlError
 from gpudb.storage.copy.options import NAMED_FORMATS
 
 _COPY = re.compile(
@@ -41,6 +41,7 @@ def copy(runner: Copier, line: str) -> None:
     if match["way"].lower() == "from":
         if end:
             raise SqlError.of("syntax_error", "\\copy cannot load into a query")
+        _check_text(name, options)
         count = runner.copy_from(f"COPY {what} FROM STDIN {options}", _read_chunks(resolve_file(name)))
     elif name.lower() in {"stdout", "pstdout"}:
         sys.stdout.flush()
@@ -51,8 +52,19 @@ def copy(runner: Copier, line: str) -> None:
         form = NAMED_FORMATS.get(Path(name).suffix.lower())
         if form is not None and not options:
             options = f"(FORMAT {form})"
+        if Path(name).suffix.lower() == ".csv" and not options:
+            sys.stderr.write(f'WARNING:  "{name}" is written in the format text, with tabs\n')
+            sys.stderr.write("HINT:  (FORMAT csv, HEADER) writes commas and quotes.\n")
         count = _copy_to_file(runner, f"COPY {what} TO STDOUT {options}", Path(name).expanduser())
     sys.stdout.write(f"COPY {count}\n")
+
+
+def _check_text(name: str, options: str) -> None:
+    """0A000 for a file whose name tells a format that COPY FROM does not read."""
+    form = NAMED_FORMATS.get(Path(name).suffix.lower())
+    if form is not None and "format" not in options.lower():
+        hint = "gpudb load loads it, and INSERT INTO … SELECT … FROM 'file' a file of the server."
+        raise FeatureNotSupported(f"\\copy of a file in the format {form} is not supported", hint=hint)
 
 
 def _copy_to_file(runner: Copier, statement: str, path: Path) -> int:

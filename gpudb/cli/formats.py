@@ -5,16 +5,11 @@ from __future__ import annotations
 import csv
 import html
 import io
-import json
-import re
 from collections.abc import Callable
-from decimal import Decimal
 
 from gpudb.api.display import RIGHT_ALIGNED_TYPES
+from gpudb.api.files import list_objects
 from gpudb.api.rows import Rows
-
-_JSON_TYPES = frozenset({"json", "jsonb"})
-_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?")
 
 
 def format_unaligned(rows: Rows, null: str, *, headed: bool) -> str:
@@ -37,25 +32,7 @@ def format_csv(rows: Rows, null: str, *, headed: bool) -> str:
 
 def format_json(rows: Rows, null: str, *, headed: bool) -> str:
     """Returns an array of one object a row. Numbers, booleans and JSON stay what they are; all else is text."""
-    kinds = [each.name for each in rows.types]
-    names = [json.dumps(name, ensure_ascii=False) for name in rows.columns]
-    lines = []
-    for values, texts in zip(rows, rows.texts(), strict=True):
-        parts = map(_format_json, kinds, values, texts)
-        lines.append("{" + ", ".join(f"{name}: {part}" for name, part in zip(names, parts, strict=True)) + "}")
-    return "[" + ",\n ".join(lines) + "]\n"
-
-
-def _format_json(kind: str, value: object, text: str | None) -> str:
-    if text is None:
-        return "null"
-    if kind in _JSON_TYPES:
-        return text
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float | Decimal) and _NUMBER.fullmatch(text):
-        return text
-    return json.dumps(text, ensure_ascii=False)
+    return "[" + ",\n ".join(list_objects(rows)) + "]\n"
 
 
 def format_markdown(rows: Rows, null: str, *, headed: bool) -> str:

@@ -113,7 +113,9 @@ def sql(
     ] = None,
     form: Annotated[
         str,
-        typer.Option("--format", metavar="FORMAT", help="aligned, unaligned, csv, json, markdown or html."),
+        typer.Option(
+            "--format", metavar="FORMAT", help="aligned, unaligned, csv, json, markdown, html, parquet, arrow or xlsx."
+        ),
     ] = "aligned",
     data_dir: DataDir = None,
     url: Url = None,
@@ -146,7 +148,7 @@ def load(
     url: Url = None,
     data_dir: DataDir = None,
     format: Annotated[
-        str | None, typer.Option("--format", help="csv, text, parquet or arrow.  [default: by the file's name]")
+        str | None, typer.Option("--format", help="csv, text, parquet, arrow or xlsx.  [default: by the file's name]")
     ] = None,
     create: Annotated[bool, typer.Option("--create", help="Create the table from the first file's columns.")] = False,
     header: Annotated[
@@ -154,11 +156,20 @@ def load(
     ] = None,
     delimiter: Annotated[str | None, typer.Option(help="Delimiter of values in csv and text files.")] = None,
     null: Annotated[str | None, typer.Option(help="Text of NULL in csv and text files.")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="NAME=VALUE",
+            help="An option of read_csv() for csv files, such as encoding=LATIN1 or skip=2; also rejects_table.",
+        ),
+    ] = None,
 ) -> None:
     """Load files into a table in one transaction. Files named .gz and .zst are decompressed."""
-    from gpudb.cli.load import Options, run
+    from gpudb.cli.load import Options, parse_options, run
 
-    options = Options(format, create=create, header=header, delimiter=delimiter, null=null)
+    more, rejects = parse_options(option or [])
+    options = Options(format, create, header, delimiter, null, more, rejects)
     run(_get_target(None, data_dir, url), table, files, options)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gpudb.api.display import RIGHT_ALIGNED_TYPES, format_aligned, format_expanded, get_display_width
+from gpudb.api.files import BINARY
 from gpudb.api.rows import Rows
 from gpudb.cli.formats import FORMATS
 from gpudb.errors import SqlError
@@ -30,8 +31,9 @@ class Screen:
     """The destination of results, and the settings of \\x, \\timing, \\o and \\pset.
 
     `expanded` is "off", "on", or "auto": each column in a line of its own never, always, or for rows wider than the
-    terminal. `format` is aligned or one of `formats.FORMATS`, `null` the text of NULL; without `has_heading` results
-    have no names and no count. `seconds` is the time of the statements since it was last set to 0.
+    terminal. `format` is aligned, or one of `formats.FORMATS` and `files.BINARY`, `null` the text of NULL; without
+    `has_heading` results have no names and no count. `seconds` is the time of the statements since it was last set
+    to 0.
     """
 
     def __init__(self, console: Console | None = None) -> None:
@@ -84,8 +86,8 @@ class Screen:
 
     def set_format(self, name: str) -> None:
         """Chooses how results are written. 22023 for an unknown format."""
-        if name != "aligned" and name not in FORMATS:
-            hint = f"It is aligned, {', '.join(FORMATS)}."
+        if name != "aligned" and name not in FORMATS and name not in BINARY:
+            hint = f"It is aligned, {', '.join([*FORMATS, *BINARY])}."
             raise SqlError.of("invalid_parameter_value", f'"{name}" is no format of results', hint=hint)
         self.format = name
 
@@ -115,6 +117,8 @@ class Screen:
     def _write(self, rows: Rows, file: TextIO) -> None:
         if not rows.gives_rows:
             file.write(f"{rows.tag}\n" if rows.tag else "")
+        elif self.format in BINARY:
+            _write_binary(rows, self.format, file)
         elif self.format != "aligned":
             file.write(FORMATS[self.format](rows, self.null, headed=self.has_heading))
         elif self.expanded == "on":
@@ -144,6 +148,16 @@ class Screen:
             text = format_expanded(rows.fields, shown) + "\n"
         sys.stdout.write(text)
         self.print(count)
+
+
+def _write_binary(rows: Rows, form: str, file: TextIO) -> None:
+    """Writes rows in a format that is no text; 55000 at a terminal, which cannot show it."""
+    if file.isatty():
+        message = f"the format {form} is not for a terminal"
+        raise SqlError.of("object_not_in_prerequisite_state", message, hint="Send it to a file: > FILE, or \\o FILE.")
+    file.flush()
+    file.buffer.writelines(BINARY[form](rows))
+    file.buffer.flush()
 
 
 def _drop_heading(rows: Rows, text: str) -> str:

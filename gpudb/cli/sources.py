@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
+import codecs
 import glob
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +15,12 @@ import pyarrow.parquet
 from gpudb.api.frames import get_sql_type
 from gpudb.catalog.file_tables import FileRequest, FileTable
 from gpudb.errors import FeatureNotSupported, SqlError
-from gpudb.storage.files.schema import find_csv_options, open_file_table
+from gpudb.storage.files.options import read_options
+from gpudb.storage.files.schema import CsvStart, open_file_table, read_csv_start
+from gpudb.storage.load.workbooks import read_sheet
 from gpudb.types import SqlType
 
-FORMATS = ("csv", "text", "parquet", "arrow")
+FORMATS = ("csv", "text", "parquet", "arrow", "xlsx")
 CHUNK = 4 << 20
 TABLE_ROWS = 1 << 20
 """Rows of Parquet and Arrow files that are sent together."""
@@ -32,6 +34,7 @@ _SUFFIXES = {
     ".arrows": ("arrow", None),
     ".feather": ("arrow", None),
     ".ipc": ("arrow", None),
+    ".xlsx": ("xlsx", None),
 }
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
@@ -72,11 +75,16 @@ def _make_source(path: Path, format: str | None) -> Source:
 
 
 def read_chunks(source: Source, report: Callable[[int], None]) -> Iterator[bytes]:
-    """Yields a file's bytes, decompressed; calls `report(bytes of the file read)` after each piece."""
+    """Yields a file's bytes, decompressed; calls `report(bytes of the file read)` after each piece.
+
+    A csv file has no byte order mark of UTF-8.
+    """
+    mark = codecs.BOM_UTF8 if source.format == "csv" else b""
     with pa.OSFile(str(source.path), "rb") as file:
         stream = pa.CompressedInputStream(file, source.compression) if source.compression else file
         while chunk := _read_chunk(stream, source):
-            yield chunk
+            yield chunk.removeprefix(mark)
+            mark = b""
             report(file.tell())
 
 
@@ -89,11 +97,14 @@ def _read_chunk(stream: pa.NativeFile, source: Source) -> bytes:
         raise SqlError.of("data_corrupted", message) from None
 
 
-def read_tables(source: Source) -> Iterator[tuple[pa.Table, int]]:
+def read_tables(source: Source, options: Mapping[str, object]) -> Iterator[tuple[pa.Table, int]]:
     """Yields a Parquet or Arrow file in tables of about TABLE_ROWS rows, each with the bytes of the file read so
-    far.
+    far; a workbook, read with options of `read_xlsx`, as one.
     """
     size = source.path.stat().st_size
+    if source.format == "xlsx":
+        yield _read_sheet(source, options), size
+        return
     with _translate_read_errors(source), ExitStack() as stack:
         if source.format == "parquet":
             file = stack.enter_context(pyarrow.parquet.ParquetFile(source.path))
@@ -133,15 +144,15 @@ def _gather_tables(
 
 
 def detect_header(
-    source: Source, table_columns: tuple[str, ...], requested: bool | None, delimiter: str | None
+    source: Source, first_row: Sequence[str], table_columns: tuple[str, ...], requested: bool | None
 ) -> tuple[bool, tuple[str, ...]]:
-    """Returns whether the first line is a header, and the table's columns that it names (none: all, in order).
+    """Returns whether the first row is a header, and the table's columns that it names (none: all, in order).
 
     Without `--header` or `--no-header` it is a header if each of its fields is the name of a column.
     """
     if source.format != "csv" or requested is False:
         return bool(requested) and source.format != "csv", ()
-    fields = _read_first_line(source, delimiter)
+    fields = [field.strip() for field in first_row]
     by_name = {name.lower(): name for name in table_columns}
     header_columns = tuple(by_name[field.lower()] for field in fields if field.lower() in by_name)
     if fields and len(set(header_columns)) == len(fields):
@@ -149,55 +160,46 @@ def detect_header(
     return bool(requested), ()
 
 
-def _read_first_line(source: Source, delimiter: str | None) -> list[str]:
-    for chunk in read_chunks(source, lambda _: None):
-        text = chunk[: 1 << 20].decode("utf-8-sig", errors="replace")
-        reader = csv.reader(text.splitlines(keepends=True), delimiter=find_delimiter(source, delimiter))
-        return [field.strip() for field in next(reader, [])]
-    return []
-
-
-def find_delimiter(source: Source, requested: str | None) -> str:
-    """Returns the delimiter of a csv file: the `requested` one, that of its name, or the one that its rows have."""
-    if requested is None:
-        requested = source.delimiter or str(find_csv_options(_make_request(source, {}))["delimiter"])
-    delimiter = {"\\t": "\t"}.get(requested, requested)
-    if len(delimiter.encode()) != 1:
-        raise FeatureNotSupported("COPY delimiter must be a single one-byte character")
-    return delimiter
-
-
 def _make_request(source: Source, options: Mapping[str, object]) -> FileRequest:
     """Returns what a FROM of a csv file with some options asks for."""
     path = glob.escape(str(source.path.absolute()))
-    return FileRequest((path,), "csv", {**options, "hive_partitioning": "off"})
+    given = {**options, "hive_partitioning": "off"}
+    if source.delimiter is not None:
+        given.setdefault("delimiter", source.delimiter)
+    return FileRequest((path,), "csv", given)
 
 
-def describe_csv(source: Source, header: bool | None, delimiter: str | None, null: str | None) -> FileTable:
-    """Returns a csv file as the table that a FROM with these options would read."""
-    options: dict[str, object] = {"delimiter": find_delimiter(source, delimiter)}
-    if header is not None:
-        options["header"] = header
-    if null is not None:
-        options["null"] = null
+def describe_csv(source: Source, options: Mapping[str, object]) -> FileTable:
+    """Returns a csv file as the table that a FROM with these options of `read_csv` would read."""
     return open_file_table(_make_request(source, options))
 
 
-def infer_columns(source: Source) -> tuple[list[str], list[SqlType]]:
-    """Returns the columns of a new table for a Parquet or Arrow file, with names in lower case.
+def start_csv(source: Source, options: Mapping[str, object]) -> CsvStart:
+    """Returns how a FROM with these options would read a csv file, and how it begins."""
+    return read_csv_start(_make_request(source, options))
+
+
+def _read_sheet(source: Source, options: Mapping[str, object]) -> pa.Table:
+    return read_sheet(source.path, read_options(options, "xlsx", str(source.path)).own).rows
+
+
+def infer_columns(source: Source, options: Mapping[str, object]) -> tuple[list[str], list[SqlType]]:
+    """Returns the columns of a new table for a Parquet or Arrow file or a workbook, with names in lower case.
 
     0A000 for text files, which have neither names nor types.
     """
     if source.format == "text":
         raise FeatureNotSupported("a text file does not tell its columns", hint="Create the table first.")
     with _translate_read_errors(source):
-        schema = _read_schema(source)
+        schema = _read_schema(source, options)
     return [name.lower() for name in schema.names], [get_sql_type(field.type, field.name) for field in schema]
 
 
-def _read_schema(source: Source) -> pa.Schema:
+def _read_schema(source: Source, options: Mapping[str, object]) -> pa.Schema:
     if source.format == "parquet":
         return pyarrow.parquet.read_schema(source.path)
+    if source.format == "xlsx":
+        return _read_sheet(source, options).schema
     with pa.memory_map(str(source.path)) as mapped:
         return _arrow_batches(mapped)[1]
 

@@ -46,7 +46,8 @@ _EXCEPTIONS: dict[str, type[duckdb.Error]] = {
     "Serialization Error": duckdb.SerializationException,
 }
 
-_CSV = re.compile(r"CSV Error on Line: (\d+)\nOriginal Line: ?(.*?)\n(.*)", re.S)
+_CSV = re.compile(r"CSV Error on Line: (\d+)\n(?:Original Line: ?(.*?)\n)?(.*)", re.S)
+_CSV_BYTES = "Invalid unicode"
 _CSV_VALUE = re.compile(r"Error when converting column \"(.*?)\"\. Could not convert string \"(.*?)\" to '(.*?)'", re.S)
 _CSV_WIDTH = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 _CSV_FILE = re.compile(r"^  file = (.*)$", re.M)
@@ -189,20 +190,39 @@ def translate_error(error: BaseException) -> GpudbError:
     return InternalError(plain, detail="The embedded engine refused the statement that was made from this one.")
 
 
+def is_wrong_row(error: duckdb.Error) -> bool:
+    """Returns whether a row of a csv file cannot be read."""
+    return _CSV.search(str(error)) is not None or _CSV_BYTES in str(error)
+
+
 def _csv_error(row: re.Match[str], text: str) -> GpudbError:
-    """Returns 22P02 or 22P04 for a row of a csv file that has other values or columns than the statement expects."""
-    file = _CSV_FILE.search(text)
-    where = f'Line {row[1]} of file "{file[1] if file else ""}": {row[2][:200]}'
+    """Returns 22P02, 22P04 or 22021 for a row of a csv file that has other values or columns than the statement
+    expects.
+    """
+    found = _CSV_FILE.search(text)
+    file = found[1] if found is not None else ""
+    where = f'Line {row[1]} of file "{file}": {(row[2] or "")[:200]}'
     if (value := _CSV_VALUE.search(row[3])) is not None:
         kind = _TYPE_NAMES.get(value[3].upper(), value[3].lower().replace("decimal", "numeric"))
         message = f'invalid input syntax for type {kind}: "{value[2]}"'
-        hint = f'Declare column "{value[1]}" as text in a column definition list, or correct the file.'
+        hint = (
+            f'Declare column "{value[1]}" as text in a column definition list, or correct the file; or say'
+            " sample_size => -1, all_varchar => true or ignore_errors => true."
+        )
         return SqlError.of("invalid_text_representation", message, detail=where, hint=hint)
     if (width := _CSV_WIDTH.search(row[3])) is not None:
         message = f"a row has {width[2]} columns, and {width[1]} are expected"
-        return SqlError.of("bad_copy_file_format", message, detail=where)
+        hint = "skip => n leaves out lines before the header, ignore_errors => true such rows."
+        if int(width[2]) < int(width[1]):
+            hint = "null_padding => true ends short rows in NULLs, ignore_errors => true leaves them out."
+        return SqlError.of("bad_copy_file_format", message, detail=where, hint=hint)
     reason = row[3].partition("\n")[0]
-    return SqlError.of("bad_copy_file_format", f"a row of csv cannot be read: {reason}", detail=where)
+    if _CSV_BYTES in reason:
+        message = f'invalid byte sequence for encoding "UTF8" in file "{file}"'
+        encodings = "Say encoding => 'WIN1252', 'LATIN1' or 'UTF16'."
+        return SqlError.of("character_not_in_repertoire", message, detail=f"Line {row[1]}.", hint=encodings)
+    quotes = "Say another quote or escape, or ignore_errors => true." if "quote" in reason else None
+    return SqlError.of("bad_copy_file_format", f"a row of csv cannot be read: {reason}", detail=where, hint=quotes)
 
 
 def data_file_error(error: duckdb.Error) -> GpudbError | None:

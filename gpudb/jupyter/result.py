@@ -39,7 +39,7 @@ class Result(Relation):
             relation._params,
             composable=relation._composable,
             frames=relation._frames,
-            kept=relation._holds,
+            holds=relation._holds,
         )
         query = find_query(relation._query) if relation._composable else None
         is_part = query is not None and query.is_repeatable

@@ -129,6 +129,8 @@ class SessionState(Protocol):
     transition_tables: tuple[str, ...]
     triggered: list[int]
     notices: list[Notice]
+    told_of_files: set[str]
+    """What the client was told of files that statements read."""
     prepared: PreparedStatements
     cursors: dict[str, Cursor]
     descriptors: Descriptors
@@ -229,6 +231,7 @@ class Context:
             fresh_labels=_uncommitted_labels(transaction.base, transaction.catalog),
             check_canceled=self.cancel.check,
             accesses=Accesses(check_schema=session.check_schema),
+            values=() if describing else self.parameters,
             describing=describing,
             friendly=session.settings[FRIENDLY] == "on",
             evaluate_integer=lambda expr: session.evaluate_integer(self, expr),

@@ -70,6 +70,11 @@ class SessionInterface(Protocol):
     def prepare(self, sql: str, parameter_oids: Sequence[int] = ()) -> Prepared:
         """Parses and binds one statement (42601 for several); the type of a parameter with OID 0 is inferred."""
 
+    def bind_values(self, prepared: Prepared, values: Sequence[object]) -> Prepared:
+        """Returns a statement whose columns depend on the values of its parameters with these columns, and the types of
+        its parameters; see `Prepared.given_oids`.
+        """
+
     def execute_together(self, prepared: Prepared, rows: Sequence[tuple[object, ...]]) -> bool:
         """Runs an INSERT of one row for several values of its parameters, as one statement.
 

@@ -92,6 +92,9 @@ class Prepared:
     from_sql: bool = False
     repeats: bool = False
     """Whether executions of it that follow each other may run together."""
+    given_oids: tuple[int, ...] | None = None
+    """None, or the OIDs that a client gave for the parameters of a statement whose columns depend on their values: then
+    `parameters` are preliminary, and `bind_values` returns the statement with its columns."""
     rows: RowsOfOne | None = field(default=None, repr=False, compare=False)
     """The INSERT of one row that it runs for several rows of parameters, instead of a `statement`."""
     oids: tuple[int, ...] = field(init=False)

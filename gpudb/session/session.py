@@ -61,13 +61,15 @@ from gpudb.session.state.prepared_statements import PreparedStatements
 from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.session.transactions import Transactions
 from gpudb.sql.accesses import Accesses
+from gpudb.sql.bind.query.from_files import ValuesNeeded
 from gpudb.sql.bound import Expr, OutputColumn, Query
 from gpudb.sql.parse.interrupts import interrupted_by
 from gpudb.sql.parse.literal_rows import LiteralRows, take_literal_rows
 from gpudb.sql.parse.nesting import nesting_error
 from gpudb.sql.parse.parameter_rows import take_parameter_rows
-from gpudb.sql.parse.parser import RawStatement
+from gpudb.sql.parse.parser import RawStatement, count_parameters
 from gpudb.storage.transaction import Transaction
+from gpudb.types import TEXT, UNKNOWN, type_by_oid
 from gpudb.values.datetime_style import follow_settings
 
 _LONG_TEXT = 1 << 18
@@ -114,6 +116,7 @@ class Session:
         self.transition_tables: tuple[str, ...] = ()
         self.triggered: list[int] = []
         self.notices: list[Notice] = []
+        self.told_of_files: set[str] = set()
         self.prepared = PreparedStatements()
         self.shared_rows: list[SharedRows] = []
         self.processes = OwnedProcesses()
@@ -298,9 +301,32 @@ class Session:
         try:
             context = Context(self, statement, self.transactions.begin(started), cancel)
             plan = self.plans.bind(context, oids, describing=True)
+        except ValuesNeeded:
+            given = tuple(oids[number] if number < len(oids) else 0 for number in range(count_parameters(statement)))
+            types = tuple(TEXT if oid in (0, UNKNOWN.oid) else type_by_oid(oid) for oid in given)
+            return Prepared(sql, types, None, statement, given_oids=given)
         finally:
             self.running.end()
         return Prepared(sql, plan.parameters, plan.columns, statement, repeats=_repeats(statement, plan))
+
+    def bind_values(self, prepared: Prepared, values: Sequence[object]) -> Prepared:
+        """Binds a statement by the values of its parameters (see `interfaces.SessionInterface.bind_values`)."""
+        statement = prepared.statement
+        assert isinstance(statement, RawStatement)
+        assert prepared.given_oids is not None
+        self.running.text, self.running.part = prepared.sql, ""
+        try:
+            self._check_not_failed(statement)
+            cancel, started = self.running.begin()
+            try:
+                context = Context(self, statement, self.transactions.begin(started), cancel, tuple(values))
+                plan = self.plans.bind(context, prepared.given_oids)
+            finally:
+                self.running.end()
+            return Prepared(prepared.sql, plan.parameters, plan.columns, statement)
+        except GpudbError:
+            self.fail()
+            raise
 
     def find_function(self, oid: int) -> tuple[str, tuple[int, ...]] | None:
         """Returns a function's name and argument types (see `interfaces.SessionInterface.find_function`)."""

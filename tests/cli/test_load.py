@@ -83,6 +83,8 @@ def test_the_bar_shows_the_rows_that_the_database_has_stored(
     monkeypatch.setattr(sources, "CHUNK", 1 << 17)
     monkeypatch.setattr(progress_bar, "AFTER_S", 0)
     monkeypatch.setattr(progress_bar, "_POLL_S", 0)
+    monkeypatch.setattr(load, "_QUESTION_S", 0)
+    monkeypatch.setattr(load, "_QUESTION_PART", 0)
     monkeypatch.setattr(progress_bar, "open_drawing", Drawing)
     load.run(str(url), "shown", [str(tmp_path / "*.csv"), str(tmp_path / "*.parquet")], load.Options(header=False))
     assert {each.total for each in drawn} == {total}
@@ -175,3 +177,63 @@ def test_files_that_cannot_be_loaded(tmp_path: Path) -> None:
     connection: Connection
     with package.connect(tmp_path / "data") as connection:
         assert connection.sql("SELECT count(*) FROM pg_tables WHERE tablename = 't'").fetchall() == [(0,)]
+
+
+def test_csv_as_people_write_it(tmp_path: Path) -> None:
+    """The options of read_csv; what was found is told, and what was left out."""
+    data = tmp_path / "data"
+    (tmp_path / "german.csv").write_bytes(
+        "Bericht; 2024\nPLZ;Ort;Ort;Preis;Tag\n# Kommentar\n01067;Köln;;1.234,50;31.12.2024\n\n99999;-;x;-;\n".encode(
+            "cp1252"
+        )
+    )
+    options = ("skip=1", "comment=#", "encoding=WIN1252", "thousands=.", "decimal_separator=,", "dateformat=%d.%m.%Y")
+    listed = [each for option in (*options, "null=", "null=-") for each in ("--option", option)]
+    done = run_in_process("load", "--create", "prices", tmp_path / "german.csv", *listed, "--data-dir", data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "german.csv has a header and the delimiter ';', in the encoding cp1252" in done.stdout
+    assert rows(data, "SELECT plz, ort, ort_1, preis, tag::text FROM prices ORDER BY plz") == [
+        ("01067", "Köln", None, 1234.5, "2024-12-31"),
+        ("99999", None, "x", None, None),
+    ]
+    (tmp_path / "bad.csv").write_text("plz,ort,ort_1,preis,tag\n1,a,b,far,\n2,c,d,5,\n")
+    with package.connect(data) as connection:
+        connection.execute("CREATE TABLE rejected (source text, line bigint, column_name text, value text)")
+    done = run_in_process(
+        "load", "prices", tmp_path / "bad.csv", "--option", "rejects_table=rejected", "--data-dir", data
+    )
+    assert (done.returncode, "1 row was skipped" in done.stdout, "loaded 1 rows" in done.stdout) == (0, True, True)
+    assert rows(data, "SELECT line, column_name, value FROM rejected") == [(2, "preis", "far")]
+    done = run_in_process("load", "prices", tmp_path / "bad.csv", "--option", "colour=red", "--data-dir", data)
+    assert (done.returncode, "22023" in done.stderr) == (1, True)
+
+
+def test_a_file_without_the_first_ones_header_keeps_its_first_row(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    (tmp_path / "1.csv").write_text("\ufeffname,name,\nann,b,c\n", encoding="utf-8")
+    (tmp_path / "2.csv").write_text("eve,f,g\n\n")
+    (tmp_path / "3.csv").write_text("name,name,\njo,h,i\n")
+    done = run_in_process("load", "--create", "people", tmp_path / "?.csv", "--data-dir", data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert rows(data, "SELECT name, name_1, column3 FROM people ORDER BY 1") == [
+        ("ann", "b", "c"), ("eve", "f", "g"), ("jo", "h", "i"),
+    ]  # fmt: skip
+    (tmp_path / "utf16.csv").write_bytes("ärger,x,y\n".encode("utf-16"))
+    done = run_in_process("load", "people", tmp_path / "utf16.csv", "--data-dir", data)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert rows(data, "SELECT name FROM people WHERE column3 = 'y'") == [("ärger",)]
+
+
+def test_the_database_is_asked_seldom_for_its_rows() -> None:
+    class Asked:
+        count = 0
+
+        def progress(self) -> Progress:
+            self.count += 1
+            return Progress(0, 0, self.count)
+
+    asked = Asked()
+    running = load._Load(asked, 100)  # type: ignore[arg-type]
+    running.report(1, None)
+    shown = {running.progress().rows for _ in range(50)}
+    assert (asked.count, shown) == (1, {1})

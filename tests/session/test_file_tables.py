@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from psycopg import errors
 
+import gpudb
 from gpudb.engine.protocol import Request
 from gpudb.session.execution.requests import requests
 from gpudb.session.execution.requests.requests import build_request
@@ -336,16 +337,40 @@ def test_errors_name_the_file(client: Connection, tmp_path: Path) -> None:
         shown = f"{error.diag.message_primary} {error.diag.message_detail}"
         assert (error.sqlstate, place in shown) == (state, True), (query, shown)
     with pytest.raises(errors.FeatureNotSupported, match="must be constants"):
-        client.execute("SELECT * FROM read_csv(%s)", [str(tmp_path / "late.csv")])
+        client.execute("SELECT * FROM read_csv('a' || %s)", ["late.csv"])
+
+
+def test_parameters_name_files_and_options(client: Connection, tmp_path: Path) -> None:
+    for number in (1, 2):
+        (tmp_path / f"{number}.csv").write_text(f"n;word\n{number};x\n", encoding="utf-8")
+    (tmp_path / "other.csv").write_text("a,b\n5,\n", encoding="utf-8")
+    query = "SELECT * FROM read_csv(%s, delim => %s) WHERE n < %s"
+    for prepare in (None, True, True):
+        found = client.execute(query, [str(tmp_path / "1.csv"), ";", 7], prepare=prepare)
+        assert ([each.name for each in found.description or ()], found.fetchall()) == (["n", "word"], [(1, "x")])
+    other = client.execute("SELECT * FROM read_csv(%s)", [str(tmp_path / "other.csv")], prepare=True)
+    assert ([each.name for each in other.description or ()], other.fetchall()) == (["a", "b"], [(5, None)])
+    listed = [[str(tmp_path / "1.csv"), str(tmp_path / "2.csv")]]
+    assert client.execute("SELECT sum(n) FROM read_csv(%s::text[])", listed).fetchall() == [(3,)]
+    client.execute("CREATE TEMP TABLE kept AS SELECT 0 AS n, ''::text AS word")
+    client.execute("INSERT INTO kept SELECT * FROM read_csv(%s)", [str(tmp_path / "2.csv")])
+    assert client.execute("SELECT max(n) FROM kept").fetchall() == [(2,)]
+    with pytest.raises(errors.UndefinedFile):
+        client.execute("SELECT * FROM read_csv(%s)", [str(tmp_path / "none.csv")])
+    with pytest.raises(errors.FeatureNotSupported, match="no values yet"):
+        client.execute("PREPARE late(text) AS SELECT * FROM read_csv($1)")
+    with gpudb.connect() as embedded:
+        relation = embedded.sql("SELECT * FROM read_csv($1, all_varchar => $2)", [str(tmp_path / "1.csv"), True])
+        assert (relation.columns, relation.fetchall()) == (("n", "word"), [("1", "x")])
 
 
 def test_columns_whose_names_differ_in_case_alone_are_refused(client: Connection, tmp_path: Path) -> None:
     (tmp_path / "cases.csv").write_text("a,A\n1,2\n", encoding="utf-8")
     (tmp_path / "cases.json").write_text('{"a": 1, "A": 2}\n', encoding="utf-8")
     (tmp_path / "numbered.json").write_text('{"a": 1, "A_1": 2}\n{"a": 3, "A_1": 4}\n', encoding="utf-8")
-    for name in ("cases.csv", "cases.json"):
-        error = _fail(client, f"SELECT * FROM '{tmp_path}/{name}'")
-        assert (error.sqlstate, "differ by the case" in (error.diag.message_primary or "")) == ("0A000", True)
+    error = _fail(client, f"SELECT * FROM '{tmp_path}/cases.json'")
+    assert (error.sqlstate, "differ by the case" in (error.diag.message_primary or "")) == ("0A000", True)
+    assert _rows(client, f"SELECT a, \"A_1\" FROM '{tmp_path}/cases.csv'") == [(1, 2)]
     client.execute("CREATE EXTENSION IF NOT EXISTS file_fdw; CREATE SERVER cased FOREIGN DATA WRAPPER file_fdw")
     options = f"OPTIONS (filename '{tmp_path}/cases.csv', format 'csv', header 'true')"
     client.execute(f'CREATE FOREIGN TABLE cased_rows ("A" int, a int) SERVER cased {options}')

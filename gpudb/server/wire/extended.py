@@ -7,7 +7,7 @@ from collections.abc import Callable
 from gpudb.errors import SqlError
 from gpudb.server.wire import messages, replies
 from gpudb.server.wire.batches import ExecutionBatch
-from gpudb.server.wire.portals import Portal, Portals
+from gpudb.server.wire.portals import Portal, Portals, read_values
 from gpudb.server.wire.recording import Recording
 from gpudb.server.wire.results import Answers, ResultRows
 from gpudb.session.interfaces import SessionInterface
@@ -79,6 +79,9 @@ class ExtendedProtocol:
         elif self.batch.prepared is not prepared:
             self.run_batch()
             self._recording.start(prepared.sql)
+        if prepared.given_oids is not None:
+            self.run_batch()
+            prepared = self._session.bind_values(prepared, read_values(message, prepared, self._answers.zone))
         self._portals.bind(message, prepared, self._answers.zone)
         self._answer(replies.BIND_COMPLETE)
 
@@ -101,6 +104,9 @@ class ExtendedProtocol:
             self.run_batch()
         if target.kind == "S":
             prepared = self._get_prepared(target.name)
+            if prepared.given_oids is not None:
+                message = "the columns of this statement are known once its parameters have values"
+                raise SqlError.of("feature_not_supported", message, hint="Describe the portal after Bind.")
             self._send(replies.parameter_description(prepared.parameters))
             formats: tuple[int, ...] = (0,) * len(prepared.columns or ())
         elif target.name and target.name not in self._portals:

@@ -27,6 +27,15 @@ class Portal:
     done: bool = False
 
 
+def read_values(message: Bind, prepared: Prepared, zone: str) -> tuple[object, ...]:
+    """Returns the values of a statement's parameters. 08P01 for wrong counts, 22xxx for wrong values."""
+    expected, supplied = len(prepared.parameters), len(message.values)
+    if supplied != expected:
+        text = f"bind message supplies {supplied} parameters, but prepared statement"
+        raise ProtocolViolation(f'{text} "{message.statement}" requires {expected}')
+    return tuple(parse_parameters(message, prepared, zone))
+
+
 class Portals:
     """The portals of one client by name; '' is the unnamed one, which a new one replaces."""
 
@@ -38,15 +47,12 @@ class Portals:
 
     def bind(self, message: Bind, prepared: Prepared, zone: str) -> None:
         """Creates a portal. 42P03 if its name is taken, 08P01 for wrong counts, 22xxx for wrong values."""
-        expected, supplied = len(prepared.parameters), len(message.values)
-        if supplied != expected:
-            text = f"bind message supplies {supplied} parameters, but prepared statement"
-            raise ProtocolViolation(f'{text} "{message.statement}" requires {expected}')
+        values = read_values(message, prepared, zone)
         if message.portal and message.portal in self._portals:
             raise SqlError.of("duplicate_cursor", f'cursor "{message.portal}" already exists')
         self.drop(message.portal)
         formats = expand_formats(message.result_formats, len(prepared.columns or ()))
-        self._portals[message.portal] = Portal(prepared, parse_parameters(message, prepared, zone), formats)
+        self._portals[message.portal] = Portal(prepared, values, formats)
 
     def find(self, name: str) -> Portal:
         """Returns the portal with a name; 34000."""

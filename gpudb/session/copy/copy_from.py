@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -154,9 +155,11 @@ def from_file(
             flow = target.open_stream(source)
             with open_object_input(context, name) if path is None else _open_local(path) as (file, size):
                 progress.bytes_total = progress.bytes_total or size
+                mark = codecs.BOM_UTF8 if options.format == "csv" and options.is_utf8 else b""
                 while data := file.read(_READ_BYTES):
                     progress.bytes_processed += len(data)
-                    flow.feed(data)
+                    flow.feed(data.removeprefix(mark))
+                    mark = b""
             flow.end()
         return Result(target.report(target.ingest.finish()))
     finally:
@@ -245,7 +248,9 @@ def _open_target(
     )
 
     def open_stream(name: str) -> CopyStream:
-        cutter: BlockSplitter = BinarySplitter(columns) if options.format == "binary" else Splitter(options)
+        cutter: BlockSplitter = (
+            BinarySplitter(columns) if options.format == "binary" else Splitter(options.for_width(len(columns)))
+        )
         origin = BlockSource(name, reader, RowCompletion(table, columns, defaults, where))
         return CopyStream(cutter, origin, ingest)
 

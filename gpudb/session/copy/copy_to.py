@@ -33,6 +33,7 @@ from gpudb.storage.copy.json_writer import JsonWriter
 from gpudb.storage.copy.options import CopyOptions
 from gpudb.storage.copy.parquet_writer import ParquetWriter
 from gpudb.storage.copy.writer import RowWriter, measure
+from gpudb.storage.copy.xlsx_writer import XlsxWriter
 
 _FILE_MODE = 0o644
 _Chunk = TypeVar("_Chunk", bytes, bytes | pa.BinaryArray)
@@ -154,9 +155,8 @@ def to_client(context: Context, source: Source, options: CopyOptions) -> Result:
     """COPY … TO STDOUT."""
     writer = _writer(context, source, options)
     result = source.start()
-    copy = CopyOut(
-        "COPY", close=result.close, binary=options.format in {"binary", "arrow", "parquet"}, width=len(source.columns)
-    )
+    is_binary = options.format in {"binary", "arrow", "parquet", "xlsx"}
+    copy = CopyOut("COPY", close=result.close, binary=is_binary, width=len(source.columns))
 
     def chunks() -> Iterator[bytes | pa.BinaryArray]:
         yield from _report(context, source, "PIPE", writer, writer.messages(_check_cancelled(context, result.batches)))
@@ -241,7 +241,7 @@ def _write_file(path: Path, blocks: Iterator[bytes]) -> None:
             raise
 
 
-_Writer = RowWriter | ArrowWriter | ParquetWriter | JsonWriter
+_Writer = RowWriter | ArrowWriter | ParquetWriter | JsonWriter | XlsxWriter
 
 
 def _writer(context: Context, source: Source, options: CopyOptions) -> _Writer:
@@ -253,6 +253,8 @@ def _writer(context: Context, source: Source, options: CopyOptions) -> _Writer:
         return ParquetWriter(names, types, options.compression, context.session.settings["TimeZone"])
     if options.format == "json":
         return JsonWriter()
+    if options.format == "xlsx":
+        return XlsxWriter(names, types, context.session.settings["TimeZone"])
     return RowWriter(names, types, options, context.session.settings["TimeZone"])
 
 

@@ -78,6 +78,7 @@ class Binder(ABC):
     - `accesses`: records what the statement reads and changes.
     - `row_locks`: collects what locking clauses lock; None where they are refused.
     - `friendly`: whether the text may have what PostgreSQL lacks; what is stored has none of it.
+    - `values`: the values of the parameters, if they are known.
     - `describing`: whether the statement is only described: its parameters have no values yet.
     - `open_files`: returns the files that a statement names; raises if a role (None: the current) may not read them.
     - `evaluate_integer`: returns the value of an expression without columns of a type that is stored as 64-bit integer.
@@ -103,6 +104,7 @@ class Binder(ABC):
     depth: int = 0
     routine_depth: int = 0
     max_parameters: int = MAX_PARAMETERS
+    values: Sequence[object] = ()
     fresh_labels: frozenset[int] = frozenset()
     subquery_names: dict[int, str] = field(default_factory=dict)
     check_canceled: Callable[[], None] = lambda: None

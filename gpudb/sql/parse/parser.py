@@ -551,3 +551,19 @@ def _list_operands(message: Any) -> list[Any]:
     if kind(message.rexpr) == "list" and "BETWEEN" in pg.A_Expr_Kind.Name(message.kind):
         found += inner(message.rexpr).items
     return [each for each in found if kind(each) in loose]
+
+
+def count_parameters(statement: RawStatement) -> int:
+    """Returns the greatest number of a parameter in a statement's tree; 0 without parameters."""
+    return _find_greatest(statement.node)
+
+
+def _find_greatest(message: Any) -> int:
+    if message.DESCRIPTOR.name == "ParamRef":
+        return int(message.number)
+    greatest = 0
+    for descriptor, value in message.ListFields():
+        if descriptor.message_type is not None:
+            for each in value if descriptor.is_repeated else (value,):
+                greatest = max(greatest, _find_greatest(each))
+    return greatest

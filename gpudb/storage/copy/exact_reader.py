@@ -36,7 +36,7 @@ class Scanner:
     r"""Splits a block into rows. `eol` is the line ending, None until the first one determines it.
 
     `first` marks the start of the data: PostgreSQL counts no newlines in quotes before it has seen a line ending.
-    `ended` is set once the end-of-data marker `\.` was read; nothing after it counts.
+    `ended` is set once the end-of-data marker `\.` was read; nothing after it counts. `number` is the last row's.
     """
 
     def __init__(self, options: CopyOptions, eol: bytes | None, first: bool = False) -> None:
@@ -44,6 +44,7 @@ class Scanner:
         self.eol = eol
         self._counted = b"\r" if first else b""
         self.ended = False
+        self.number = 0
         self._quote = options.quote.encode()
         escape = options.escape.encode()
         self._escape = b"" if escape == self._quote else escape
@@ -60,6 +61,7 @@ class Scanner:
             end = -1
             for number, raw in enumerate(parts, 1):
                 end += len(raw) + 1
+                self.number = number
                 yield Line(number, raw, end)
             return
         start = number = 0
@@ -70,6 +72,7 @@ class Scanner:
             self._counted = b""
             ended = self.ended
             if not ended or end > start:
+                self.number = number
                 yield Line(number, data[start:end], end)
             if ended:
                 return
@@ -154,7 +157,7 @@ class FieldSplitter:
     """Splits a row into its fields."""
 
     def __init__(self, options: CopyOptions) -> None:
-        self._null = options.null
+        self._nulls = frozenset(options.all_nulls)
         self._default = options.default
         self._delimiter = options.delimiter
         self._quote, self._escape = options.quote, options.escape
@@ -175,7 +178,7 @@ class FieldSplitter:
         return [self._plain(part) for part in text.split(self._delimiter)]
 
     def _plain(self, text: str) -> Field:
-        if text == self._null:
+        if text in self._nulls:
             return None
         return DEFAULT if self._default is not None and text == self._default else text
 
@@ -195,7 +198,7 @@ class FieldSplitter:
                 at = self._quoted(text, at + 1, parts, number)
             value = "".join(parts)
             default = self._default is not None and text[start:at] == self._default
-            fields.append(DEFAULT if default else None if not quoted and value == self._null else value)
+            fields.append(DEFAULT if default else None if not quoted and value in self._nulls else value)
             if at >= length:
                 return fields
             at += 1

@@ -55,7 +55,7 @@ class FastReader:
             double_quote=self._csv and own_escape,
             escape_char=False,
             newlines_in_values=self._csv,
-            ignore_empty_lines=False,
+            ignore_empty_lines=options.skip_empty and len(types) > 1,
         )
         # Replaced as a whole when a column has text that pyarrow may read differently, since other threads read
         # meanwhile.
@@ -106,9 +106,9 @@ class FastReader:
 
     def _may_have_empty_line(self, columns: list[pa.Array]) -> bool:
         """Returns whether a row may be pyarrow's reading of an empty line: all NULL, or empty strings."""
-        if len(columns) == 1:
+        if len(columns) == 1 or self._options.skip_empty:
             return False
-        if self._options.null == "":
+        if "" in self._options.all_nulls:
             return all(column.null_count for column in columns)
         return all(column.type == pa.string() for column in columns)
 
@@ -130,7 +130,7 @@ class FastReader:
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types={name: parsed.get(n, pa.string()) for n, name in enumerate(self._names)},
                 include_columns=None if only is None else [self._names[number] for number in only],
-                null_values=[self._options.null],
+                null_values=list(self._options.all_nulls),
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
                 check_utf8=not data.isascii(),

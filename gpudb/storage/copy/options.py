@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Literal
 
@@ -34,9 +35,16 @@ class CopyOptions:
     A header is one line in COPY; load_data may skip more (`header_lines`). `encoding` is a Python codec's name,
     `encoding_name` is PostgreSQL's. `reject_limit` limits the rows that `ignore` may skip; None is no limit.
     `rejects_table` is the name of the table that gets them.
+
+    Of csv that is read: the first `skip` lines and lines that begin with `comment` are left out, and empty ones with
+    them (`skip_empty`), unless they are NULLs of the only column (see `for_width`; `blank` is what then stands for a
+    line that is left out); `nulls` are further texts that are NULL; with `null_padding` a short row ends in NULLs;
+    numbers are written with `thousands` and `decimal_separator`, dates and timestamps by strptime's `dateformat` and
+    `timestampformat`. `skip_ragged` extends `ignore_errors` to rows of another number of fields, and `guard_zeros`
+    makes a number whose leading zeros would be lost an error.
     """
 
-    format: Literal["text", "csv", "binary", "arrow", "parquet", "json", "memory", "device_memory"] = "text"
+    format: Literal["text", "csv", "binary", "arrow", "parquet", "json", "xlsx", "memory", "device_memory"] = "text"
     delimiter: str = "\t"
     null: str = "\\N"
     default: str | None = None
@@ -55,6 +63,27 @@ class CopyOptions:
     rejects_table: str | None = None
     compression: str = "zstd"
     partition_by: tuple[str, ...] = ()
+    skip: int = 0
+    comment: str = ""
+    skip_empty: bool = False
+    blank: str = ""
+    nulls: tuple[str, ...] = ()
+    null_padding: bool = False
+    thousands: str = ""
+    decimal_separator: str = "."
+    dateformat: str = ""
+    timestampformat: str = ""
+    skip_ragged: bool = False
+    guard_zeros: bool = False
+
+    @property
+    def all_nulls(self) -> tuple[str, ...]:
+        """All unquoted texts that are NULL."""
+        return self.null, *self.nulls
+
+    def for_width(self, columns: int) -> CopyOptions:
+        """Returns the options for data of so many columns: an empty line is a NULL of an only one."""
+        return replace(self, blank="\0") if columns == 1 and self.skip_empty else self
 
     @property
     def is_utf8(self) -> bool:
@@ -90,16 +119,19 @@ def validate_options(
     form = _format(known, file)
     if "freeze" in known:
         _boolean_value(known["freeze"])  # every row is written frozen
+    nulls = known["null"].value if "null" in known else None
     texts = {
         name: _text_value(known[name]) for name in ("delimiter", "null", "quote", "escape", "default") if name in known
     }
+    if isinstance(nulls, tuple):
+        texts["null"], nulls = nulls[0], nulls[1:]
     ignore, limit = _on_error(known, form, reading)
     _check_no_text(form, known)
-    if reading and form in {"arrow", "parquet", "json", "memory", "device_memory"}:
-        is_file = form in {"parquet", "json"}
+    if reading and form in {"arrow", "parquet", "json", "xlsx", "memory", "device_memory"}:
+        is_file = form in {"parquet", "json", "xlsx"}
         hint = "Use INSERT INTO … SELECT … FROM 'file'." if is_file else "Use Connection.append."
         raise FeatureNotSupported(f"COPY FROM in the format {form} is not supported", hint=hint)
-    codec, name = _encoding(known.get("encoding"), encoding)
+    codec, name = _encoding(known.get("encoding"), encoding, wide=reading and form == "csv")
     csv = form == "csv"
     options = CopyOptions(
         format=form,
@@ -121,17 +153,90 @@ def validate_options(
         compression=_compression(known, form),
         partition_by=_partition_columns(known, form, reading),
     )
+    if isinstance(nulls, tuple) or any(name in known for name in WRITTEN):
+        options = _add_written(options, known, nulls if isinstance(nulls, tuple) else (), reading)
     _check_combinations(options, known, reading)
     return options
 
 
-NAMED_FORMATS: dict[str, Literal["arrow", "parquet"]] = {
+WRITTEN = ("skip", "comment", "null_padding", "thousands", "decimal_separator", "dateformat", "timestampformat")
+"""Options of csv that is written in other ways than PostgreSQL writes it; COPY FROM and `read_csv` have them alike."""
+
+
+def _add_written(
+    options: CopyOptions, known: Mapping[str, RawOption], nulls: tuple[str, ...], reading: bool
+) -> CopyOptions:
+    """Returns options with those of WRITTEN, and further texts that are NULL."""
+    for name in ("null", *WRITTEN):
+        if name in known and (name != "null" or nulls):
+            spoken = "several null texts are" if name == "null" else f"{name} is"
+            if options.format != "csv":
+                raise OptionError(
+                    FeatureNotSupported(f"COPY {spoken} available only in CSV mode"), known[name].location
+                )
+            if not reading:
+                raise OptionError(
+                    FeatureNotSupported(f"COPY {spoken} only available using COPY FROM"), known[name].location
+                )
+    values: dict[str, str | int | bool] = {}
+    for name in WRITTEN:
+        if (option := known.get(name)) is not None:
+            values[name] = _boolean_value(option) if name == "null_padding" else _text_value(option)
+    try:
+        return check_written(replace(options, nulls=nulls), values)
+    except GpudbError as error:
+        named = next((known[name] for name in values if name in error.message), None)
+        raise (error if named is None else OptionError(error, named.location)) from None
+
+
+def check_written(options: CopyOptions, values: Mapping[str, str | int | bool]) -> CopyOptions:
+    """Returns options of csv with some of WRITTEN, which may be texts; 22023 for one that cannot be."""
+    skip = str(values.get("skip", 0))
+    if not (skip.isascii() and skip.isdigit()):
+        raise _invalid_error(f'COPY skip must be a number of lines, not "{skip}"')
+    comment = str(values.get("comment", ""))
+    thousands, decimal = str(values.get("thousands", "")), str(values.get("decimal_separator", "."))
+    for name, text in (("comment", comment), ("thousands", thousands), ("decimal_separator", decimal)):
+        if text and (len(text.encode()) != 1 or text in "\r\n" or text == options.quote):
+            raise _invalid_error(f"COPY {name} must be a single one-byte character other than the quote")
+    if comment and (comment == options.delimiter or options.escape != options.quote):
+        message = "COPY comment must not be the delimiter, and needs an escape that is the quote"
+        raise _invalid_error(message)
+    if not decimal or thousands == decimal or any(each.isalnum() or each in "+-" for each in thousands + decimal):
+        message = "COPY thousands and decimal_separator must be different characters that numbers do not have"
+        raise _invalid_error(message)
+    return replace(
+        options,
+        skip=int(skip),
+        comment=comment,
+        skip_empty=options.skip_empty or "skip" in values or bool(comment),
+        null_padding=bool(values.get("null_padding", False)),
+        thousands=thousands,
+        decimal_separator=decimal,
+        dateformat=check_date_format("dateformat", str(values.get("dateformat", ""))),
+        timestampformat=check_date_format("timestampformat", str(values.get("timestampformat", ""))),
+    )
+
+
+def check_date_format(name: str, text: str) -> str:
+    """Returns a format of strptime that Python reads; 22023 for one that it does not know."""
+    plain = text.replace("%-", "%")
+    try:
+        dt.datetime.strptime(dt.datetime(2001, 2, 3, 4, 5, 6, 7).strftime(plain), plain)
+    except ValueError:
+        message = f'COPY {name} "{text}" is no format of strptime'
+        raise SqlError.of("invalid_parameter_value", message, hint="Such as %d/%m/%Y or %d.%m.%Y %H:%M.") from None
+    return plain
+
+
+NAMED_FORMATS: dict[str, Literal["arrow", "parquet", "xlsx"]] = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
     ".arrows": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".xlsx": "xlsx",
 }
 _COMPRESSIONS = ("zstd", "snappy", "gzip", "lz4", "brotli", "none")
 
@@ -167,7 +272,8 @@ def _partition_columns(known: Mapping[str, RawOption], form: str, reading: bool)
 
 _NAMES = frozenset(
     "format freeze delimiter null header quote escape force_quote force_not_null force_null encoding default"
-    " convert_selectively on_error log_verbosity reject_limit rejects_table compression partition_by".split()
+    " convert_selectively on_error log_verbosity reject_limit rejects_table compression partition_by"
+    " skip comment null_padding thousands decimal_separator dateformat timestampformat".split()
 )
 
 
@@ -213,13 +319,13 @@ def _parse_switch(option: RawOption) -> bool | None:
 
 def _format(
     known: Mapping[str, RawOption], file: str
-) -> Literal["text", "csv", "binary", "arrow", "parquet", "json", "memory", "device_memory"]:
+) -> Literal["text", "csv", "binary", "arrow", "parquet", "json", "xlsx", "memory", "device_memory"]:
     if "format" not in known:
         # Not JSON: texts of one column that is JSON already are written to such names.
         return NAMED_FORMATS.get(PurePath(file).suffix.lower(), "text")
     word = _text_value(known["format"])
     match word:
-        case "text" | "csv" | "binary" | "arrow" | "parquet" | "json" | "memory" | "device_memory":
+        case "text" | "csv" | "binary" | "arrow" | "parquet" | "json" | "xlsx" | "memory" | "device_memory":
             return word
     raise OptionError(_invalid_error(f'COPY format "{word}" not recognized'), known["format"].location)
 
@@ -251,12 +357,12 @@ def _columns(known: Mapping[str, RawOption], name: str) -> Columns:
     raise OptionError(_invalid_error(message), option.location)
 
 
-def _encoding(option: RawOption | None, default: str) -> tuple[str, str]:
-    """Returns Python's codec and PostgreSQL's name of the encoding."""
+def _encoding(option: RawOption | None, default: str, *, wide: bool) -> tuple[str, str]:
+    """Returns Python's codec and PostgreSQL's name of the encoding; `wide` is whether it may be UTF-16."""
     if option is None:
         return find_codec(default) or "utf-8", default
     text = "" if option.value is None else _text_value(option)
-    codec = find_codec(text)
+    codec = find_codec(text, wide=wide)
     if codec is None:
         message = f'argument to option "{option.name}" must be a valid encoding name'
         raise OptionError(_invalid_error(message), option.location)
@@ -289,12 +395,18 @@ _CODECS = {
     "vscii": "cp1258",
     "abc": "cp1258",
 }
+_WIDE = {"utf16": "utf-16", "ucs2": "utf-16", "utf16le": "utf-16-le", "utf16be": "utf-16-be"}
 _NOT_ASCII = ("utf_16", "utf_32", "utf_7", "cp037", "cp500", "cp1026", "cp1140", "cp273", "cp424", "cp875")
 
 
-def find_codec(name: str) -> str | None:
-    """Returns Python's codec for PostgreSQL's name of an encoding (LATIN1, WIN1252, UTF8 …); None if there is none."""
+def find_codec(name: str, *, wide: bool = False) -> str | None:
+    """Returns Python's codec for PostgreSQL's name of an encoding (LATIN1, WIN1252, UTF8 …); None if there is none.
+
+    `wide` allows UTF-16 too, which PostgreSQL lacks; without a byte order its mark tells it.
+    """
     plain = "".join(char for char in name.lower() if char.isalnum())
+    if wide and plain in _WIDE:
+        return _WIDE[plain]
     candidates = [_CODECS.get(plain, plain)]
     if plain.startswith("windows") or plain.startswith("win"):
         candidates.append("cp" + plain.removeprefix("windows").removeprefix("win"))
@@ -367,7 +479,7 @@ def _check_combinations(options: CopyOptions, known: Mapping[str, RawOption], re
     """Checks combinations of options, in PostgreSQL's order."""
     csv = options.format == "csv"
     _check_delimiter(options)
-    if _has_line_break(options.null):
+    if any(map(_has_line_break, options.all_nulls)):
         raise _invalid_error("COPY null representation cannot use newline or carriage return")
     if options.default is not None and _has_line_break(options.default):
         raise _invalid_error("COPY default representation cannot use newline or carriage return")
@@ -390,9 +502,9 @@ def _check_combinations(options: CopyOptions, known: Mapping[str, RawOption], re
             raise FeatureNotSupported(f"COPY {spoken} available only in CSV mode")
         if name in known and not allowed:
             raise FeatureNotSupported(f"COPY {spoken} only available using {only}")
-    if options.delimiter in options.null:
+    if any(options.delimiter in null for null in options.all_nulls):
         raise FeatureNotSupported("COPY delimiter must not appear in the NULL specification")
-    if csv and options.quote in options.null:
+    if csv and any(options.quote in null for null in options.all_nulls):
         raise FeatureNotSupported("CSV quote character must not appear in the NULL specification")
     if options.default is not None:
         _check_default(options, options.default, reading)

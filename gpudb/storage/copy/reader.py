@@ -16,11 +16,12 @@ import pyarrow.compute as pc
 from gpudb.catalog.tables import Column
 from gpudb.errors import GpudbError, SqlError
 from gpudb.storage.copy.byte_probes import ByteProbes, count_byte
-from gpudb.storage.copy.conversion import Clock, convert_any_text
+from gpudb.storage.copy.conversion import Clock, ConvertedColumn, convert_any_text
 from gpudb.storage.copy.errors import RowError, bad_format_error
 from gpudb.storage.copy.exact_reader import DEFAULT, Field, FieldSplitter, Line, Scanner
 from gpudb.storage.copy.fast_reader import FastReader, finish_text
 from gpudb.storage.copy.options import Columns, CopyOptions
+from gpudb.storage.copy.written_values import find_conversion
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +75,19 @@ class RowReader:
     ) -> None:
         self._columns = tuple(columns)
         self._types = tuple(column.type for column in columns)
+        options = options.for_width(len(columns))
         self._options = options
         self._clock = clock
         self._with_default = with_default
         self._fields = FieldSplitter(options)
         self._force_null = self._column_numbers(options.force_null)
         self._force_not_null = self._column_numbers(options.force_not_null)
-        self._as_text = self._force_null | self._force_not_null
+        self._written = {
+            number: convert
+            for number, type_ in enumerate(self._types)
+            if (convert := find_conversion(type_, options)) is not None
+        }
+        self._as_text = self._force_null | self._force_not_null | self._written.keys()
         self._fast_reader = FastReader(self._types, options, self._as_text)
 
     def _column_numbers(self, names: Columns) -> frozenset[int]:
@@ -125,15 +132,24 @@ class RowReader:
     def _skip_header(self, block: Block) -> tuple[int, bytes]:
         """Returns the number of the header's physical lines, and the data after it."""
         scanner = Scanner(self._options, block.eol, first=True)
-        after, number = 0, 0
-        for line, _ in zip(scanner.lines(block.data), range(self._options.header_lines)):
+        after, number, left = 0, 0, self._options.header_lines
+        for line in scanner.lines(block.data):
+            if self._is_left_out(line):
+                continue
             if self._options.header == "match":
                 self._match_header(line, block.data)
             after = line.end + len(block.eol or b"")
             number = line.number
+            left -= 1
+            if not left:
+                break
         if number == 0 and not scanner.ended and self._options.header == "match":
             self._match_header(Line(1, b""), b"")
         return number, block.data[after:] if not scanner.ended else b""
+
+    def _is_left_out(self, line: Line) -> bool:
+        """Returns whether a line is no row."""
+        return self._options.skip_empty and line.raw == self._options.blank.encode()
 
     def _match_header(self, line: Line, data: bytes) -> None:
         fields = self._fields.split(line, data[line.end : line.end + 4])
@@ -162,13 +178,21 @@ class RowReader:
             if not self._fast_reader.is_final(number, column):
                 made = finish_text(type_, column) if number not in self._as_text else None
                 if made is None:
-                    converted = convert_any_text(type_, self._apply_force(number, column), self._clock)
+                    converted = self._convert_texts(number, self._apply_force(number, column))
                     if converted.errors:
                         return None
                     made = converted.values
                 column = made
             columns.append(column)
         return ParsedRows(columns, len(columns[0]), 0)
+
+    def _convert_texts(self, number: int, texts: pa.StringArray) -> ConvertedColumn:
+        convert = self._written.get(number)
+        return (
+            convert_any_text(self._types[number], texts, self._clock)
+            if convert is None
+            else convert(texts, self._clock)
+        )
 
     def _apply_force(self, number: int, column: pa.StringArray) -> pa.StringArray:
         null = self._options.null
@@ -181,20 +205,34 @@ class RowReader:
 
     # ---- exact
 
-    def rows(self, data: bytes, scanner: Scanner) -> Iterator[tuple[Line, list[Field]]]:
-        """Yields rows with their fields, one per column; raises RowError for any other number."""
+    def _rows(self, data: bytes, scanner: Scanner, ragged: list[RowError]) -> Iterator[tuple[Line, list[Field]]]:
+        """Yields rows with their fields, one per column; raises RowError for any other number, or adds it to `ragged`
+        if such rows are skipped.
+        """
         width = len(self._columns)
         for line in scanner.lines(data):
+            if self._is_left_out(line):
+                continue
             fields = self._fields.split(line, data[line.end : line.end + 4])
+            if len(fields) < width and self._options.null_padding:
+                fields += [None] * (width - len(fields))
             if len(fields) != width:
-                raw = line.raw.decode()
-                if len(fields) > width:
-                    raise RowError(bad_format_error("extra data after last expected column"), line.number, raw=raw)
-                missing = self._columns[len(fields)].name
-                raise RowError(bad_format_error(f'missing data for column "{missing}"'), line.number, raw=raw)
+                error = self._width_error(line, len(fields))
+                if not self._options.skip_ragged:
+                    raise error
+                ragged.append(error)
+                continue
             if self._force_null or self._force_not_null:
                 self._force(fields)
             yield line, fields
+
+    def _width_error(self, line: Line, count: int) -> RowError:
+        raw = line.raw.decode()
+        if count > len(self._columns):
+            return RowError(bad_format_error("extra data after last expected column"), line.number, raw=raw)
+        column = self._columns[count].name
+        hint = "With null_padding a short row ends in NULLs." if self._options.skip_empty else None
+        return RowError(bad_format_error(f'missing data for column "{column}"', hint), line.number, raw=raw)
 
     def _force(self, fields: list[Field]) -> None:
         for number, value in enumerate(fields):
@@ -207,9 +245,10 @@ class RowReader:
         scanner = Scanner(self._options, eol, first)
         lines: list[Line] = []
         rows: list[list[Field]] = []
+        ragged: list[RowError] = []
         broken: RowError | None = None
         try:
-            for line, fields in self.rows(data, scanner):
+            for line, fields in self._rows(data, scanner, ragged):
                 self._check_defaults(line, fields)
                 lines.append(line)
                 rows.append(fields)
@@ -219,8 +258,12 @@ class RowReader:
         if broken is not None:
             broken.line += header
             raise broken
-        found.lines = header + (lines[-1].number if lines else 0)
+        found.lines = header + scanner.number
         found.ended = scanner.ended
+        if ragged:
+            found.skipped += len(ragged)
+            found.notes += [(header + error.line, "", error.raw) for error in ragged]
+            found.notes.sort(key=lambda note: note[0])
         return found
 
     def _check_defaults(self, line: Line, fields: list[Field]) -> None:
@@ -239,14 +282,14 @@ class RowReader:
         columns: list[pa.Array] = []
         wrong: dict[int, tuple[int, GpudbError]] = {}
         defaulted: dict[int, pa.BooleanArray] = {}
-        for number, type_ in enumerate(self._types):
+        for number in range(len(self._types)):
             values = [row[number] for row in rows]
             if self._options.default is not None:
                 marked = np.fromiter((value is DEFAULT for value in values), bool, len(values))
                 if marked.any():
                     defaulted[number] = pa.array(marked)
                     values = [None if value is DEFAULT else value for value in values]
-            converted = convert_any_text(type_, pa.array(values, pa.string()), self._clock)
+            converted = self._convert_texts(number, pa.array(values, pa.string()))
             columns.append(converted.values)
             for row, error in converted.errors:
                 wrong.setdefault(row, (number, error))
@@ -287,7 +330,7 @@ class RowReader:
         """Returns (line, text) of a block's data row, counting from 0."""
         scanner = Scanner(self._options, block.eol, block.first)
         skip = self._options.header_lines if self._options.header != "none" and block.first else 0
-        for number, line in enumerate(scanner.lines(block.data)):
+        for number, line in enumerate(each for each in scanner.lines(block.data) if not self._is_left_out(each)):
             if number == row + skip:
                 return line.number, line.raw.decode(errors="replace")
         return 0, ""

@@ -10,6 +10,7 @@ from gpudb.storage.copy.byte_probes import count_byte
 from gpudb.storage.copy.errors import RowError
 from gpudb.storage.copy.exact_reader import Scanner
 from gpudb.storage.copy.options import CopyOptions
+from gpudb.storage.copy.plain_lines import PlainLines
 from gpudb.storage.copy.reader import Block
 
 BLOCK_BYTES = 2 << 20
@@ -34,6 +35,8 @@ class Splitter:
         self._eol: bytes | None = None
         self._decoder = None if options.is_utf8 else codecs.getincrementaldecoder(options.encoding)()
         self._lines = 0
+        left_out = options.skip or options.comment
+        self._plain = PlainLines(options.skip, options.comment, options.quote, options.blank) if left_out else None
 
     def feed(self, data: bytes) -> Iterator[Block]:
         """Yields the blocks that `data` completes; raises 22021 for an invalid encoding, 54000 for a row that is too
@@ -41,6 +44,8 @@ class Splitter:
         """
         if self._decoder is not None:
             data = self._to_utf8(data, final=False)
+        if self._plain is not None:
+            data = self._plain.feed(data)
         self._add(data)
         if self._size >= self._min_bytes:
             yield from self._cut()
@@ -53,8 +58,10 @@ class Splitter:
 
     def finish(self) -> Iterator[Block]:
         """Yields the last block; there is always at least one block."""
-        if self._decoder is not None:
-            self._pending.append(self._to_utf8(b"", final=True))
+        rest = self._to_utf8(b"", final=True) if self._decoder is not None else b""
+        if self._plain is not None:
+            rest = self._plain.feed(rest) + self._plain.finish()
+        self._pending.append(rest)
         data = b"".join(self._pending)
         self._pending, self._size = [], 0
         if data or self._first:
@@ -101,6 +108,10 @@ class Splitter:
             message = f'invalid byte sequence for encoding "{self._options.encoding_name}": {wrong}'
             line = self._lines + error.object[: error.start].count(b"\n") + 1
             raise RowError(SqlError.of("character_not_in_repertoire", message), line) from None
+        except UnicodeError:  # UTF-16 without a byte order mark
+            message = f'data in the encoding "{self._options.encoding_name}" have no byte order mark'
+            hint = "The encoding UTF-16LE or UTF-16BE says the order."
+            raise RowError(SqlError.of("character_not_in_repertoire", message, hint=hint), 1) from None
         self._lines += text.count("\n")
         return text.encode()
 

@@ -30,7 +30,8 @@ _CHUNK = 1 << 20
 class CopySource:
     """Text or csv, which is read anew by each scan: `read` yields its bytes. Its columns are of `SqlType.arrow`.
 
-    `remote` is the SQL for which another server returns the text.
+    `remote` is the SQL for which another server returns the text. Errors call it `label`, by default its COPY; `report`
+    receives the rows that were skipped for their errors, with a line and a text of the first, when all were read.
     """
 
     table: Table
@@ -40,6 +41,8 @@ class CopySource:
     remote: str | None = None
     failures: list[GpudbError] = field(default_factory=list)
     """Why scans failed."""
+    label: str = ""
+    report: Callable[[int, int, str], None] | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -60,24 +63,34 @@ class CopySource:
     def _read_blocks(self) -> Iterator[pa.RecordBatch]:
         columns = self.table.columns
         reader = RowReader(columns, self.options, self.clock, frozenset[str]())
-        origin = BlockSource(f"COPY {self.table.name}", reader, RowCompletion(self.table, columns))
-        for block in self._split():
+        origin = BlockSource(self.label or f"COPY {self.table.name}", reader, RowCompletion(self.table, columns))
+        skipped, first = 0, (0, "")
+        for block in self._split(origin):
             try:
                 rows = reader.read(block)
             except RowError as error:
                 raise origin.with_context(error) from None
+            if rows.notes and not skipped:
+                line, _, text = rows.notes[0]
+                first = origin.lines + line, text or ""
+            skipped += rows.skipped
             batch = origin.completion.complete(rows)
             origin.lines += rows.lines
             if batch.num_rows:
                 yield pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
             if rows.ended:
-                return
+                break
+        if skipped and self.report is not None:
+            self.report(skipped, *first)
 
-    def _split(self) -> Iterator[Block]:
-        splitter = Splitter(self.options)
-        for data in self.read():
-            yield from splitter.feed(data)
-        yield from splitter.finish()
+    def _split(self, origin: BlockSource) -> Iterator[Block]:
+        splitter = Splitter(self.options.for_width(len(self.table.columns)))
+        try:
+            for data in self.read():
+                yield from splitter.feed(data)
+            yield from splitter.finish()
+        except RowError as error:
+            raise error.with_context(origin.name, 0) from None
 
 
 def _read_file(path: Path) -> Iterator[bytes]:

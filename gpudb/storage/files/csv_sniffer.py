@@ -10,9 +10,9 @@ from typing import Any
 
 import duckdb
 
-from gpudb.duckdb.literals import quote_literal
+from gpudb.storage.files.reader_sql import render_sniffed
 
-CSV_TYPES = "['BOOLEAN', 'BIGINT', 'DOUBLE', 'DATE', 'TIME', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
+CSV_TYPES = "['BOOLEAN', 'BIGINT', 'HUGEINT', 'DOUBLE', 'DATE', 'TIME', 'TIMESTAMP', 'TIMESTAMPTZ', 'VARCHAR']"
 """The types that columns of csv may have."""
 _DELIMITERS = frozenset(",;\t|")
 _DEFAULTS: Mapping[str, object] = {"delimiter": ",", "header": True}
@@ -30,10 +30,12 @@ def sniff(path: str, given: Mapping[str, object], run: Run, read_start: Callable
     options = dict(given)
     if "delimiter" in options and "header" in options:
         return options
-    named = {"quote": "quote", "escape": "escape", "delimiter": "delim", "compression": "compression"}
-    listed = [f"{named[name]} = {quote_literal(str(value))}" for name, value in options.items() if name in named]
+    listed = [render_sniffed(options)]
     if "header" in options:
         listed.append(f"header = {str(options['header']).lower()}")
+    listed += [f"{name} = true" for name in ("null_padding", "ignore_errors") if name in options]
+    if "sample_size" in options:
+        listed.append(f"sample_size = {options['sample_size']}")
     text = ", ".join([path, *listed, f"auto_type_candidates = {CSV_TYPES}"])
     try:
         ((delimiter, skipped, has_header, columns),) = run(

@@ -63,7 +63,7 @@ def discover_files(
     (compression,) = compressions
     stamps = tuple(file.stamp for file in files)
     (kind,) = formats
-    if compression is not None and kind in ("parquet", "arrow"):
+    if compression is not None and kind in ("parquet", "arrow", "xlsx"):
         raise FeatureNotSupported(f'"{stamps[0].path}" is a compressed {kind} file', hint="Decompress it first.")
     return FoundFiles(stamps, kind, compression)
 

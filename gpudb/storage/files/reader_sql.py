@@ -13,6 +13,8 @@ from gpudb.storage.object_stores.duckdb_files import PROTOCOL, make_path
 
 PATH = "gpudb$path"
 """The column of the path of each row's file, as DuckDB names the file."""
+READ_DATES = "dateformat = '%Y-%m-%d'"
+"""The form of dates in csv files, if no option tells another one."""
 _STORED = rf"^{PROTOCOL}://\d+/([a-z0-9]+)/"
 
 
@@ -29,16 +31,23 @@ def quote_path(file: FileStamp) -> str:
 
 def render_csv_options(options: Mapping[str, object]) -> str:
     """Returns the options of csv as those of DuckDB's reader."""
-    listed = {
-        "delim": options["delimiter"],
-        "quote": options["quote"],
-        "escape": options["escape"],
-        "nullstr": options["null"],
-        **({"compression": options["compression"]} if "compression" in options else {}),
-    }
-    texts = [f"{name} = {quote_literal(str(value))}" for name, value in listed.items()]
     # An unquoted empty field is NULL, a quoted one an empty text, as for COPY
-    return ", ".join([*texts, f"header = {str(options['header']).lower()}", "allow_quoted_nulls = false"])
+    return f"{render_sniffed(options)}, header = {str(options['header']).lower()}, allow_quoted_nulls = false"
+
+
+def render_sniffed(options: Mapping[str, object]) -> str:
+    """Returns the options of csv that tell how its fields are written as those of DuckDB's reader and sniffer."""
+    nulls = options["null"] if isinstance(options["null"], tuple) else (options["null"],)
+    texts = [
+        f"{_DUCKDB_NAMES.get(name, name)} = {quote_literal(str(options[name]))}"
+        for name in ("delimiter", "quote", "escape", "compression", *_FORMS)
+        if options.get(name)
+    ]
+    return ", ".join([*texts, f"nullstr = [{', '.join(quote_literal(str(each)) for each in nulls)}]"])
+
+
+_DUCKDB_NAMES = {"delimiter": "delim"}
+_FORMS = ("thousands", "decimal_separator", "dateformat", "timestampformat")
 
 
 def render_files(table: FileTable) -> str:
@@ -104,7 +113,7 @@ def _render_reader(table: FileTable) -> str:
     options.append(f"{'types' if by_name else 'columns'} = {_render_types(own)}")
     if table.format == "csv":
         options += [] if by_name else ["auto_detect = false"]
-        options += [render_csv_options(table.options), "dateformat = '%Y-%m-%d'"]
+        options += [render_csv_options(table.options), READ_DATES]
         return f"read_csv([{paths}], {', '.join(options)})"
     if "compression" in table.options:
         options.append(f"compression = {quote_literal(str(table.options['compression']))}")

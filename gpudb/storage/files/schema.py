@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from gpudb.catalog.file_tables import FileColumn, FileFormat, FileRequest, FileStamp, FileTable
+from gpudb.duckdb.errors import is_wrong_row, translate_error
 from gpudb.duckdb.literals import quote_literal
-from gpudb.errors import FeatureNotSupported, SqlError
+from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 from gpudb.lru import LruCache
 from gpudb.storage.files.arrow_source import open_arrow_file
 from gpudb.storage.files.csv_sniffer import CSV_TYPES, read_row, sniff
+from gpudb.storage.files.csv_types import keep_odd_moments, keep_zeros
 from gpudb.storage.files.discovery import FindStore, FoundFiles, discover_files, list_folder_values
-from gpudb.storage.files.options import ScanOptions, read_options
-from gpudb.storage.files.reader_sql import get_reader_path, quote_path, render_csv_options
+from gpudb.storage.files.options import ScanOptions, is_written, read_options
+from gpudb.storage.files.reader_sql import READ_DATES, get_reader_path, quote_path, render_csv_options
+from gpudb.storage.files.sheets import describe_sheet, open_sheet
 from gpudb.storage.files.types import UNTYPED, find_common_type, find_type
+from gpudb.storage.files.written_csv import Reading, make_sample, open_written
+from gpudb.storage.files.written_csv import open_file as _open_file
+from gpudb.storage.load.column_names import name_columns
 from gpudb.storage.load.files import convert_errors, damaged_file_error
-from gpudb.storage.object_stores.addresses import read_address
-from gpudb.storage.object_stores.duckdb_files import PROTOCOL, find_store_failure, get_store, show_addresses
+from gpudb.storage.object_stores.duckdb_files import PROTOCOL, find_store_failure, show_addresses
 from gpudb.types import DATE, INT8, MAX_DIGITS, TEXT, SqlType
 
 FILENAME = "filename"
@@ -33,7 +42,6 @@ FILENAME = "filename"
 _HEADER_BYTES = 1 << 20
 _REQUESTS = 16
 """Requests to an object storage at a time."""
-_READING = f"dateformat = '%Y-%m-%d', auto_type_candidates = {CSV_TYPES}"
 _NO_FOLDERS = "hive_partitioning = false"
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -45,7 +53,9 @@ _lock = threading.Lock()
 _connection: list[duckdb.DuckDBPyConnection] = []
 
 
-def open_file_table(request: FileRequest, find_store: FindStore | None = None) -> FileTable:
+def open_file_table(
+    request: FileRequest, find_store: FindStore | None = None, reading: Reading | None = None
+) -> FileTable:
     """Returns the files that a statement names, as a table.
 
     58P01 if there are none; 42501, XX001; 0A000 for a column that no SQL type holds; 42804 for files whose columns
@@ -54,6 +64,8 @@ def open_file_table(request: FileRequest, find_store: FindStore | None = None) -
     found = discover_files(request.patterns, request.format, find_store)
     options = read_options(request.options, found.format, found.stamps[0].path)
     reader = _find_reader(found, options)
+    if reading is not None:
+        _tell(reading, found, options, reader)
     held = _list_columns(found.stamps, found.format, reader)
     columns = _merge_columns(found.stamps, held, options)
     if request.declared is not None:
@@ -65,6 +77,8 @@ def open_file_table(request: FileRequest, find_store: FindStore | None = None) -
     has_own = any(column.name.lower() == FILENAME for column in columns)
     if options.filename and has_own:
         raise SqlError.of("duplicate_column", f'column "{FILENAME}" specified more than once')
+    if found.format == "csv" and is_written(reader):
+        return _open_written(found.stamps, held, columns, path, options, reader, request, reading or Reading())
     return FileTable(
         found.stamps,
         found.format,
@@ -75,14 +89,67 @@ def open_file_table(request: FileRequest, find_store: FindStore | None = None) -
     )
 
 
-def find_csv_options(request: FileRequest) -> Mapping[str, object]:
-    """Returns how csv files are read: the options that a statement gives, and what the first file tells of itself."""
+def _tell(reading: Reading, found: FoundFiles, options: ScanOptions, reader: Mapping[str, object]) -> None:
+    """Tells what was found of the first file, unless the statement says it."""
+    name = f'file "{found.stamps[0].path}"'
+    if found.format == "csv" and not {"header", "delimiter"} <= options.own.keys():
+        reading.notice(f"{name} is read with {describe_csv_options(reader)}")
+    if found.format == "xlsx" and not {"header", "sheet"} <= options.own.keys():
+        reading.notice(f"{name} is read from {describe_sheet(open_sheet(found.stamps[0], reader))}")
+
+
+def _open_written(
+    stamps: Sequence[FileStamp],
+    held: Sequence[_Held],
+    columns: Sequence[FileColumn],
+    path: FileColumn,
+    options: ScanOptions,
+    reader: Mapping[str, object],
+    request: FileRequest,
+    reading: Reading,
+) -> FileTable:
+    """Returns csv files that COPY's reader reads as a table."""
+    plain = tuple(replace(column, held="") if column.origin == "file" else column for column in columns)
+    own = [column.name for column in plain if column.origin == "file"]
+    names = [own if request.declared is not None else [name for name, _ in each] for each in held]
+    guessed = request.declared is None
+    sources = open_written(stamps, names, plain, reader, reading, guessed=guessed)
+    has_own = any(column.name.lower() == FILENAME for column in columns)
+    return FileTable(
+        tuple(stamps),
+        "copy",
+        (*plain, path) if options.filename else plain,
+        () if options.filename or has_own else (path,),
+        {**reader, "source": sources},
+        options.by_name,
+    )
+
+
+def describe_csv_options(options: Mapping[str, object]) -> str:
+    """Returns what was found of a csv file, in words."""
+    header = "a header" if options["header"] else "no header"
+    encoding = f", in the encoding {options['encoding']}" if "encoding" in options else ""
+    return f"{header} and the delimiter {options['delimiter']!r}{encoding}"
+
+
+@dataclass(frozen=True, slots=True)
+class CsvStart:
+    """How csv files are read, by what a statement says and the first one tells, and the first row's fields."""
+
+    options: Mapping[str, object]
+    first_row: tuple[str, ...]
+
+
+def read_csv_start(request: FileRequest) -> CsvStart:
+    """Returns how csv files are read, and how the first one begins."""
     found = discover_files(request.patterns, "csv")
-    return _find_reader(found, read_options(request.options, "csv", found.stamps[0].path))
+    options = _find_reader(found, read_options(request.options, "csv", found.stamps[0].path))
+    with _open_plain(found.stamps[0], options) as file:
+        return CsvStart(options, tuple(read_row(file.read_start(), file.options)))
 
 
 def _find_reader(found: FoundFiles, options: ScanOptions) -> dict[str, object]:
-    reader = dict(options.csv)
+    reader = dict(options.own)
     if found.compression is not None:
         reader["compression"] = found.compression
     return _complete(found.stamps[0], reader) if found.format == "csv" else reader
@@ -90,7 +157,7 @@ def _find_reader(found: FoundFiles, options: ScanOptions) -> dict[str, object]:
 
 def _list_columns(stamps: Sequence[FileStamp], format: FileFormat, reader: Mapping[str, object]) -> list[_Held]:
     """Returns the columns of each file, from the cache if the file has not changed."""
-    variant = (("format", format), *sorted(reader.items()))
+    variant = (("format", format), *sorted(reader.items(), key=lambda item: item[0]))
     missing = [stamp for stamp in stamps if _known.get((stamp, variant)) is None]
     if missing:
         for stamp, held in zip(missing, _READERS[format](missing, reader), strict=True):
@@ -143,51 +210,121 @@ def _read_footers(stamps: Sequence[FileStamp]) -> list[_Held]:
 
 
 def _read_csv(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> list[_Held]:
-    found = []
-    for stamp in stamps:
-        names = _read_header(stamp, reader)
-        options = render_csv_options(reader)
-        if not stamp.size:
-            raise damaged_file_error(stamp.path, "an empty csv file has no columns")
-        reading = f"{options}, {_READING}, {_NO_FOLDERS}, null_padding = true"
-        text = f"SELECT * FROM read_csv({quote_path(stamp)}, {reading})"
-        held = [each for _, each in _describe(text, stamp)]
-        if names is None:
-            names = [f"column{number}" for number in range(1, len(held) + 1)]
-        if len(names) != len(held):
-            raise damaged_file_error(stamp.path, "its rows have not the columns of its header")
-        found.append(tuple(zip(names, held, strict=True)))
-    return found
+    return [_read_one_csv(stamp, reader) for stamp in stamps]
+
+
+def _read_one_csv(stamp: FileStamp, reader: Mapping[str, object]) -> _Held:
+    if not stamp.size:
+        raise damaged_file_error(stamp.path, "an empty csv file has no columns")
+    with _open_plain(stamp, reader) as file:
+        start = file.read_start()
+        if file.sample is None and start[:1] in ("\r", "\n"):
+            error = damaged_file_error(stamp.path, "it begins with an empty line")
+            error.hint = "Say skip => 0: then empty lines are left out."
+            raise error
+        header = read_row(start, file.options)
+        held = _describe_csv(file, len(header))
+        names = name_columns(header) if file.options["header"] else _number_columns(len(held))
+        # A row of another width is told when it is read, with its line
+        held = [*held, *["VARCHAR"] * (len(names) - len(held))][: len(names)]
+        with suppress(duckdb.Error):  # what is wrong is told when the file is read
+            held = keep_odd_moments(file.path, file.options, held, _run)
+            if file.sample is None:  # COPY's reader finds them itself
+                held = keep_zeros(stamp, file.path, file.options, held, _run)
+    return tuple(zip(names, held, strict=True))
+
+
+def _number_columns(count: int) -> list[str]:
+    return [f"column{number}" for number in range(1, count + 1)]
+
+
+def _describe_csv(file: _PlainCsv, width: int) -> list[str]:
+    """Returns the DuckDB types of a csv file's columns; `width` is the number of fields of the first row."""
+    options = file.options
+    ragged = "ignore_errors = true" if "ignore_errors" in options else "null_padding = true"
+    listed = [render_csv_options(options), _NO_FOLDERS, ragged, f"auto_type_candidates = {CSV_TYPES}"]
+    listed += [] if "dateformat" in options else [READ_DATES]
+    listed += [f"sample_size = {options['sample_size']}"] if "sample_size" in options else []
+    listed += ["all_varchar = true"] if "all_varchar" in options else []
+    try:
+        return [row[1] for row in _run(f"DESCRIBE SELECT * FROM read_csv({file.path}, {', '.join(listed)})")]
+    except duckdb.Error as error:
+        if (failure := find_store_failure(str(error))) is not None:
+            raise failure from None
+        if is_wrong_row(error):
+            raise translate_error(error) from None
+        _find_wrong_row(file, width)
+        raise _damaged_text_error(file.stamp, error) from None
+
+
+def _find_wrong_row(file: _PlainCsv, width: int) -> None:
+    """Raises for the first row that cannot be read: 22P04, 22021."""
+    if file.sample is not None:
+        return  # COPY's reader tells it, with its line
+    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(width))
+    options = f"{render_csv_options(file.options)}, {_NO_FOLDERS}, auto_detect = false"
+    try:
+        _run(f"SELECT count(*) FROM read_csv({file.path}, columns = {{{columns}}}, {options})")
+    except duckdb.Error as error:
+        if is_wrong_row(error):
+            raise translate_error(error) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainCsv:
+    """What DuckDB reads of a csv file: its `path` as a literal, and the `options` for it; `sample` is None or made."""
+
+    stamp: FileStamp
+    path: str
+    options: Mapping[str, object]
+    sample: Path | None = None
+
+    def read_start(self) -> str:
+        """Returns the first characters."""
+        compression = self.options.get("compression")
+        opened = _open_file(self.stamp) if self.sample is None else pa.OSFile(str(self.sample), "rb")
+        with convert_errors(self.stamp.path), opened as raw:
+            source = raw if compression is None else pa.CompressedInputStream(raw, compression)
+            start: str = source.read(_HEADER_BYTES).decode("utf-8-sig", errors="replace")
+            return start
+
+
+@contextmanager
+def _open_plain(stamp: FileStamp, reader: Mapping[str, object]) -> Iterator[_PlainCsv]:
+    """Yields a csv file as DuckDB reads it: itself, or a sample that is made plain."""
+    if not is_written(reader):
+        yield _PlainCsv(stamp, quote_path(stamp), reader)
+        return
+    with make_sample(stamp, reader) as path:
+        options = {name: each for name, each in reader.items() if name not in _MADE_PLAIN}
+        yield _PlainCsv(stamp, quote_literal(str(path)), options, path)
+
+
+_MADE_PLAIN = ("compression", "encoding", "skip", "comment")
+"""Options that the sample of a csv file does not need."""
 
 
 def _complete(stamp: FileStamp, reader: Mapping[str, object]) -> dict[str, object]:
     """Returns the options of csv files, with what the first one tells of itself."""
-    given = tuple(sorted(reader.items()))
+    if "encoding" not in reader and stamp.store is None and (encoding := _find_encoding(stamp, reader)):
+        reader = {**reader, "encoding": encoding}
+    if not is_written(reader) and _PlainCsv(stamp, "", reader).read_start()[:1] in ("\r", "\n"):
+        reader = {**reader, "skip": "0"}  # COPY's reader leaves empty lines out
+    given = tuple(sorted(reader.items(), key=lambda item: item[0]))
     if (known := _sniffed.get((stamp, given))) is None:
-        known = sniff(quote_path(stamp), reader, _run, lambda: _read_start(stamp, reader))
+        with _open_plain(stamp, reader) as plain:
+            found = sniff(plain.path, plain.options, _run, plain.read_start)
+        known = {**reader, **{name: found[name] for name in ("delimiter", "header")}}
         _sniffed.put((stamp, given), known)
     return dict(known)
 
 
-def _read_start(stamp: FileStamp, reader: Mapping[str, object]) -> str:
-    """Returns the first characters of a csv file."""
-    compression = reader.get("compression")
-    with convert_errors(stamp.path), _open_file(stamp) as raw:
-        source = raw if compression is None else pa.CompressedInputStream(raw, compression)
-        start: str = source.read(_HEADER_BYTES).decode("utf-8-sig", errors="replace")
-        return start
-
-
-def _read_header(stamp: FileStamp, reader: Mapping[str, object]) -> list[str] | None:
-    """Returns the names in the header of a csv file; None without one."""
-    if not reader["header"]:
+def _find_encoding(stamp: FileStamp, reader: Mapping[str, object]) -> str | None:
+    """Returns the encoding that a file's byte order mark tells: UTF-16; None for UTF-8."""
+    if "compression" in reader:
         return None
-    names = read_row(_read_start(stamp, reader), reader)
-    names = [name or f"column{number}" for number, name in enumerate(names, 1)]
-    taken = {name for name in names if names.count(name) > 1}
-    if taken:
-        raise SqlError.of("duplicate_column", f'column "{min(taken)}" specified more than once')
-    return names
+    with convert_errors(stamp.path), _open_file(stamp) as file:
+        return "utf-16" if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else None
 
 
 def _read_json(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> list[_Held]:
@@ -219,6 +356,10 @@ def _read_arrow(stamps: Sequence[FileStamp], _: Mapping[str, object]) -> list[_H
     for stamp in stamps:
         found.append(describe_arrow(open_arrow_file(stamp).schema, stamp.path))
     return found
+
+
+def _read_xlsx(stamps: Sequence[FileStamp], reader: Mapping[str, object]) -> list[_Held]:
+    return [describe_arrow(open_sheet(stamp, reader).rows.schema, stamp.path) for stamp in stamps]
 
 
 def describe_arrow(schema: pa.Schema, source: str) -> _Held:
@@ -265,6 +406,7 @@ _READERS: dict[FileFormat, Callable[[Sequence[FileStamp], Mapping[str, object]],
     "csv": _read_csv,
     "json": _read_json,
     "arrow": _read_arrow,
+    "xlsx": _read_xlsx,
 }
 
 
@@ -274,8 +416,12 @@ def _describe(text: str, stamp: FileStamp) -> _Held:
     except duckdb.Error as error:
         if (failure := find_store_failure(str(error))) is not None:
             raise failure from None
-        first = str(error).partition("\n")[0].partition(": ")[2]
-        raise damaged_file_error(stamp.path, show_addresses(first)) from None
+        raise _damaged_text_error(stamp, error) from None
+
+
+def _damaged_text_error(stamp: FileStamp, error: duckdb.Error) -> GpudbError:
+    first = str(error).partition("\n")[0].partition(": ")[2]
+    return damaged_file_error(stamp.path, show_addresses(first))
 
 
 def _run(text: str) -> list[tuple[Any, ...]]:
@@ -284,12 +430,6 @@ def _run(text: str) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         rows: list[tuple[Any, ...]] = cursor.execute(text).fetchall()
         return rows
-
-
-def _open_file(stamp: FileStamp) -> pa.NativeFile:
-    if stamp.store is None:
-        return pa.OSFile(stamp.path, "rb")
-    return get_store(stamp.store).open_file(read_address(stamp.path))
 
 
 def _open(*, objects: bool = False) -> duckdb.DuckDBPyConnection:

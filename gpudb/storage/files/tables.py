@@ -9,10 +9,11 @@ from gpudb.storage.files.discovery import FindStore
 from gpudb.storage.files.lake_places import Place, detect_format, open_place
 from gpudb.storage.files.lake_tables import open_lake_table
 from gpudb.storage.files.schema import check_distinct, open_file_table
+from gpudb.storage.files.written_csv import Reading
 from gpudb.storage.object_stores.addresses import has_pattern
 
 
-def open_table(request: FileRequest, find_store: FindStore | None = None) -> FileTable:
+def open_table(request: FileRequest, find_store: FindStore | None = None, reading: Reading | None = None) -> FileTable:
     """Returns files (see `open_file_table`), or the table in a folder (see `open_lake_table`).
 
     Without a format a name that has no suffix of files may be such a folder.
@@ -21,7 +22,7 @@ def open_table(request: FileRequest, find_store: FindStore | None = None) -> Fil
         table = open_lake_table(request, *lake)
         check_distinct([column.name for column in table.columns], request.patterns[0])
         return table
-    return open_file_table(request, find_store)
+    return open_file_table(request, find_store, reading)
 
 
 def _find_lake(request: FileRequest, find_store: FindStore | None) -> tuple[FileFormat, Place] | None:

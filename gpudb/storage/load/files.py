@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError
 
-Kind = Literal["csv", "parquet", "arrow"]
+Kind = Literal["csv", "parquet", "arrow", "xlsx"]
 Compression = Literal["gzip", "zstd"] | None
 
 CHUNK = 1 << 20
@@ -32,6 +32,7 @@ _KINDS: dict[str, Kind] = {
     ".arrows": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".xlsx": "xlsx",
 }
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".gzip": "gzip", ".zst": "zstd", ".zstd": "zstd"}
 _PARQUET, _ARROW, _STREAM, _GZIP, _ZSTD = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -81,7 +82,7 @@ def _describe(path: Path) -> DataFile:
     named = _KINDS.get(suffixes[-1]) if suffixes and compression is None else None
     if named is None and compression is not None and len(suffixes) > 1:
         inner = _KINDS.get(suffixes[-2])
-        if inner in ("parquet", "arrow"):
+        if inner in ("parquet", "arrow", "xlsx"):
             raise FeatureNotSupported(f'"{path}" is a compressed {inner} file', hint="Decompress it first.")
     if named is None:
         named = "csv"

@@ -19,6 +19,7 @@ from gpudb.storage.copy.split import Splitter
 from gpudb.storage.load import files
 from gpudb.storage.load.casts import cast_column, find_sql_type
 from gpudb.storage.load.progress import Meter, ReportProgress, ignore_progress
+from gpudb.storage.load.workbooks import read_sheet
 from gpudb.storage.row_processes import IN_SERVER, RowProcesses, cut_column
 from gpudb.values.text_columns import format_text_column
 
@@ -84,7 +85,7 @@ def _feed_csv(
     columns = tuple(column for column in table.columns if column.generated is None)
     reader = load.wrap(RowReader(columns, options, loading.clock, defaults))
     origin = BlockSource(f'file "{file.path}"', reader, RowCompletion(table, columns, where=loading.compute_generated))
-    one = CopyStream(Splitter(options), origin, flow)
+    one = CopyStream(Splitter(options.for_width(len(columns))), origin, flow)
     is_apart = file.compression is not None and load.read_file(file, file.size, one.feed, meter.report_position)
     for data in () if is_apart else files.read_csv(file, meter.report_position):
         one.feed(data)
@@ -94,7 +95,8 @@ def _feed_csv(
 def _feed_batches(
     file: files.DataFile, loading: LoadParameters, load: LoadProcesses, flow: CopyIngest, meter: Meter
 ) -> None:
-    schema = files.read_schema(file)
+    sheet = read_sheet(file.path).rows if file.kind == "xlsx" else None
+    schema = files.read_schema(file) if sheet is None else sheet.schema
     columns = match_columns(file, schema, loading.table)
     listed = {column.name for column in columns}
     completion = RowCompletion(
@@ -105,7 +107,12 @@ def _feed_batches(
     )
     reader = load.wrap(BatchReader(columns, loading.clock))
     origin = BlockSource(f'file "{file.path}"', reader, completion, unit="row")
-    for batch in files.read_batches(file, loading.batch_rows, meter.report_position):
+    batches = (
+        files.read_batches(file, loading.batch_rows, meter.report_position)
+        if sheet is None
+        else sheet.to_batches(max_chunksize=loading.batch_rows)
+    )
+    for batch in batches:
         flow.put(origin, BatchBlock(b"", None, batch=batch))
 
 

@@ -37,11 +37,11 @@ def test_what_a_file_says(text: str, tmp_path: Path) -> None:
     path = tmp_path / "file.csv"
     path.write_text(text, encoding="utf-8")
     (source,) = sources.find_sources([str(path)], None)
-    assert sources.find_delimiter(source, None) == delimiter
+    assert sources.start_csv(source, {}).options["delimiter"] == delimiter
     found = open_file_table(FileRequest((str(path),)))
     assert (found.options["delimiter"], found.options["header"]) == (delimiter, header)
     assert [str(column.type) for column in found.columns] == types
-    assert sources.describe_csv(source, None, None, None).columns == found.columns
+    assert sources.describe_csv(source, {}).columns == found.columns
     packed = tmp_path / "file.csv.gz"
     packed.write_bytes(gzip.compress(text.encode()))
     assert open_file_table(FileRequest((str(packed),))).columns == found.columns

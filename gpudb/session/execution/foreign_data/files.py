@@ -11,9 +11,11 @@ from gpudb.session.authorization.membership import has_privileges_of
 from gpudb.session.context import Context
 from gpudb.session.execution.foreign_data.interruptible import run_interruptibly
 from gpudb.session.execution.foreign_data.object_stores import find_store
+from gpudb.storage.copy.conversion import Clock
 from gpudb.storage.object_stores.addresses import is_remote
 
 READERS = "pg_read_server_files"
+_MAX_TOLD = 1000
 
 
 def open_files(context: Context, request: FileRequest, role: str | None) -> FileTable:
@@ -24,6 +26,7 @@ def open_files(context: Context, request: FileRequest, role: str | None) -> File
     """
     # Heavy, and for few statements
     from gpudb.storage.files.tables import open_table
+    from gpudb.storage.files.written_csv import Reading
 
     reader = role or context.session.user
     check_reader(context, reader)
@@ -31,8 +34,21 @@ def open_files(context: Context, request: FileRequest, role: str | None) -> File
     server = options.pop("server", None)
     request = replace(request, options=options)
     name = None if server is None else str(server)
-    call = partial(open_table, request, lambda address: find_store(context, address, reader, name))
+    reading = Reading(
+        Clock(context.session.settings["TimeZone"], context.started), partial(_tell, context), context.notice
+    )
+    call = partial(open_table, request, lambda address: find_store(context, address, reader, name), reading)
     return run_interruptibly(context.cancel, call) if any(map(is_remote, request.patterns)) else call()
+
+
+def _tell(context: Context, message: str) -> None:
+    """Tells the client what was found of a file, once in a session."""
+    told = context.session.told_of_files
+    if message not in told:
+        if len(told) >= _MAX_TOLD:
+            told.clear()
+        told.add(message)
+        context.notice(message)
 
 
 def check_reader(context: Context, role: str) -> None:

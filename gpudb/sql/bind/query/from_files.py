@@ -1,6 +1,6 @@
 """Table functions over files: read_parquet, read_csv and others, and read_files for any of them.
 
-Their arguments are constants: which columns there are depends on them.
+Their arguments are constants, or parameters of a statement that has values: which columns there are depends on them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,24 @@ from gpudb.sql.bound import FileScan, OutputColumn
 from gpudb.sql.parse.file_names import READ_FILES
 from gpudb.sql.parse.parser import expression_location, inner, kind, strings
 from gpudb.sql.parse.values import read_constant, strip_casts
+from gpudb.types import TEXT, SqlType
+from gpudb.values.text import parse_text
 
 FUNCTIONS: dict[str, FileFormat | None] = {
     "read_parquet": "parquet",
     "read_csv": "csv",
     "read_json": "json",
     "read_arrow": "arrow",
+    "read_xlsx": "xlsx",
     "read_iceberg": "iceberg",
     "read_delta": "delta",
     READ_FILES: None,
 }
 """Table functions over files, with the format of each."""
+
+
+class ValuesNeeded(FeatureNotSupported):
+    """0A000: the columns of files are known once the statement's parameters have values."""
 
 
 def bind_files(binder: Binder, call: Any, columns: Sequence[Any], node: Any, alias: Any) -> Source:
@@ -63,10 +70,27 @@ def bind_files(binder: Binder, call: Any, columns: Sequence[Any], node: Any, ali
 
 def _read_argument(binder: Binder, function: str, node: Any) -> Any:
     """Returns the value of a constant, or those of an array of them; 0A000 for any other expression."""
+    cast = inner(node).type_name if kind(node) == "type_cast" else None
     node = strip_casts(node)
     if kind(node) == "a_array_expr":
         return [_read_argument(binder, function, each) for each in inner(node).elements]
     if kind(node) == "a_const":
         return read_constant(inner(node))
-    error = SqlError.of("feature_not_supported", f"the arguments of {function} must be constants")
+    if kind(node) == "param_ref" and binder.arguments is None:
+        type = TEXT if cast is None else resolve_value_type(cast, binder)
+        return _read_parameter(binder, function, inner(node).number, type)
+    error = SqlError.of("feature_not_supported", f"the arguments of {function} must be constants or parameters")
     raise binder.locate(error, expression_location(node))
+
+
+def _read_parameter(binder: Binder, function: str, number: int, type: SqlType) -> Any:
+    """Returns a parameter's value; ValuesNeeded if it has none yet, 42P02 if there is no such parameter."""
+    parameter = binder.get_parameter(number)
+    if parameter.type.name == "unknown":
+        binder.infer_parameter(parameter, type)
+    if number > len(binder.values):
+        raise ValuesNeeded(f"the arguments of {function} have no values yet, and so its columns are not known")
+    value = binder.values[number - 1]
+    if type.element is not None and isinstance(value, str):  # its type was not known when it was read
+        value = parse_text(type, value)
+    return list(value) if isinstance(value, (list, tuple)) else value

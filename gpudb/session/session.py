@@ -61,7 +61,7 @@ from gpudb.session.state.prepared_statements import PreparedStatements
 from gpudb.session.state.sequence_cache import SequenceCache
 from gpudb.session.transactions import Transactions
 from gpudb.sql.accesses import Accesses
-from gpudb.sql.bind.query.from_files import ValuesNeeded
+from gpudb.sql.bind.query.parameter_values import ValuesNeeded
 from gpudb.sql.bound import Expr, OutputColumn, Query
 from gpudb.sql.parse.interrupts import interrupted_by
 from gpudb.sql.parse.literal_rows import LiteralRows, take_literal_rows

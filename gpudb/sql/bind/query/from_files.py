@@ -11,6 +11,7 @@ from typing import Any
 from gpudb.catalog.file_tables import FileFormat, FileRequest
 from gpudb.errors import FeatureNotSupported, SqlError, UndefinedFunction
 from gpudb.sql.bind.base import Binder
+from gpudb.sql.bind.query.parameter_values import read_parameter
 from gpudb.sql.bind.query.sources import Source, add_hidden, build_source
 from gpudb.sql.bind.types.type_names import resolve_value_type
 from gpudb.sql.bound import FileScan, OutputColumn
@@ -18,7 +19,6 @@ from gpudb.sql.parse.file_names import READ_FILES
 from gpudb.sql.parse.parser import expression_location, inner, kind, strings
 from gpudb.sql.parse.values import read_constant, strip_casts
 from gpudb.types import TEXT, SqlType
-from gpudb.values.text import parse_text
 
 FUNCTIONS: dict[str, FileFormat | None] = {
     "read_parquet": "parquet",
@@ -31,10 +31,6 @@ FUNCTIONS: dict[str, FileFormat | None] = {
     READ_FILES: None,
 }
 """Table functions over files, with the format of each."""
-
-
-class ValuesNeeded(FeatureNotSupported):
-    """0A000: the columns of files are known once the statement's parameters have values."""
 
 
 def bind_files(binder: Binder, call: Any, columns: Sequence[Any], node: Any, alias: Any) -> Source:
@@ -84,13 +80,6 @@ def _read_argument(binder: Binder, function: str, node: Any) -> Any:
 
 
 def _read_parameter(binder: Binder, function: str, number: int, type: SqlType) -> Any:
-    """Returns a parameter's value; ValuesNeeded if it has none yet, 42P02 if there is no such parameter."""
-    parameter = binder.get_parameter(number)
-    if parameter.type.name == "unknown":
-        binder.infer_parameter(parameter, type)
-    if number > len(binder.values):
-        raise ValuesNeeded(f"the arguments of {function} have no values yet, and so its columns are not known")
-    value = binder.values[number - 1]
-    if type.element is not None and isinstance(value, str):  # its type was not known when it was read
-        value = parse_text(type, value)
+    """Returns a parameter's value, a list for an array (see `read_parameter`)."""
+    value = read_parameter(binder, number, type, f"the columns of {function} are not known: its arguments have")
     return list(value) if isinstance(value, (list, tuple)) else value

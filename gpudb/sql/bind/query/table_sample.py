@@ -14,12 +14,14 @@ from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.expressions.calls import call_function
 from gpudb.sql.bind.expressions.expressions import bind_expression
 from gpudb.sql.bind.expressions.operators import apply_operator
+from gpudb.sql.bind.query.parameter_values import read_parameter
 from gpudb.sql.bind.query.sources import Source, build_source, find_relation, names_no_rows, table_columns
 from gpudb.sql.bind.scope import Scope
 from gpudb.sql.bind.types.coercion import coerce
+from gpudb.sql.bind.types.type_names import resolve_value_type
 from gpudb.sql.bound import Column, Constant, Derived, Expr, Scan, Select
-from gpudb.sql.parse.parser import inner, present, strings
-from gpudb.types import BOOL, FLOAT8, INT4, INT8, TEXT
+from gpudb.sql.parse.parser import inner, kind, present, strings
+from gpudb.types import BOOL, FLOAT4, FLOAT8, INT4, INT8, TEXT
 
 BLOCK = 256
 """Rows of a block of SYSTEM."""
@@ -75,6 +77,14 @@ def bind_sample(binder: Binder, scope: Scope, node: Any) -> Source:
 
 
 def _bind_number(binder: Binder, scope: Scope, node: Any, condition: str, what: str) -> float:
+    kind_of_share = FLOAT8 if condition == "invalid_tablesample_repeat" else FLOAT4
+    place, given = (inner(node).arg, inner(node).type_name) if kind(node) == "type_cast" else (node, None)
+    if kind(place) == "param_ref" and binder.arguments is None:
+        type_ = kind_of_share if given is None else resolve_value_type(given, binder)
+        value = read_parameter(binder, inner(place).number, type_, f"{what} has")
+        if value is None:
+            raise SqlError.of(condition, f"{what} cannot be null", position=0)
+        return float(value)
     level = Scope(parent=scope.parent, ctes=scope.ctes, clause="FROM")
     expr = coerce(binder, bind_expression(binder, level, node), FLOAT8)
     if not isinstance(expr, Constant):

@@ -1,13 +1,44 @@
-"""All messages of a tree of PostgreSQL's parser."""
+"""Trees of PostgreSQL's parser: all messages of one, and its text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+import postgast
 from google.protobuf.message import Message
 
+from gpudb.catalog.identifiers import quote_name
+
 T = TypeVar("T")
+_BARE = frozenset({"WindowDef", "NamedArgExpr", "JoinExpr"})
+"""Messages of whose names (of a join: of the alias of USING) the deparser quotes none."""
+
+
+def deparse_tree(tree: Message) -> str:
+    """Returns a tree of statements as SQL text."""
+    if any(_get_bare(each) is not None for each in walk_messages(tree)):
+        copied = type(tree)()
+        copied.CopyFrom(tree)
+        for each in walk_messages(copied):
+            name = _get_bare(each)
+            if name is None:
+                continue
+            if each.DESCRIPTOR.name == "JoinExpr":
+                each.join_using_alias.aliasname = quote_name(name)
+            else:
+                each.name = quote_name(name)
+        tree = copied
+    return str(postgast.deparse(tree))
+
+
+def _get_bare(message: Any) -> str | None:
+    """Returns the name of a message that the deparser does not quote and that has to be quoted; None for none."""
+    kind = message.DESCRIPTOR.name
+    if kind not in _BARE:
+        return None
+    name = message.join_using_alias.aliasname if kind == "JoinExpr" else message.name
+    return name if name and quote_name(name) != name else None
 
 
 def walk_messages(node: Message) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import postgast
 from google.protobuf.message import Message
 
-from gpudb.catalog.parse_trees import walk_messages
+from gpudb.catalog.parse_trees import deparse_tree, walk_messages
 from gpudb.catalog.routines import Routine
 
 BY_PATH = "\x02"
@@ -64,7 +64,7 @@ def show_names(text: str, *, by_path: bool = False, short: bool = False) -> str:
     hide_pins(tree)
     if short or by_path:
         hide_default_schema(tree, by_path=by_path)
-    return mark_schema(str(postgast.deparse(tree)))
+    return mark_schema(deparse_tree(tree))
 
 
 def show_expression_names(text: str, *, by_path: bool = False) -> str:

@@ -17,8 +17,8 @@ import pyarrow as pa
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.file_tables import FileRequest, FileTable
+from gpudb.catalog.identifiers import quote_name
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.roles import Role
 from gpudb.catalog.routines import Routine
 from gpudb.catalog.secured_objects import get_database

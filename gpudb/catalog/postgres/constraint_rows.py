@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import postgast
 
+from gpudb.catalog.identifiers import quote_name
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.partition_trees import find_inherited_key, list_children
 from gpudb.catalog.pinned_routines import show_expression_names
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import add_column, get_type_facts
-from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
 from gpudb.catalog.postgres.indexes import IndexFacts, find_operator, get_named_class, list_indexes, make_names_unique
 from gpudb.catalog.postgres.partition_rows import add_index_partition, has_index_on_all, list_parent_indexes

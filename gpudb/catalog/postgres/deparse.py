@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 import postgast
 from postgast import pg_query_pb2 as pg
 
-from gpudb import pgdata
 from gpudb.catalog.pinned_routines import show_expression_names
 from gpudb.errors import GpudbError
 from gpudb.types import BIT, SqlType, type_exists
@@ -16,24 +14,9 @@ from gpudb.values.bit_strings import parse_bits
 from gpudb.values.interval import parse_restricted_interval
 from gpudb.values.text import format_text, parse_text
 
-_PLAIN = re.compile(r"[a-z_][a-z0-9_$]*")
 # Types whose literals depend on the session or the time.
 _SESSION_FUNCTIONS = {"timestamptz", "timetz"}
 _CURRENT = {"now", "today", "tomorrow", "yesterday"}
-
-
-@cache
-def load_reserved_words() -> frozenset[str]:
-    """Returns the keywords that are reserved somewhere, which quote_identifier quotes."""
-    keywords = pgdata.load_table("keywords").select("word", "catcode")
-    return frozenset(word for word, category in keywords if category != "U")
-
-
-def quote_name(name: str) -> str:
-    """Returns an identifier, quoted if PostgreSQL's quote_identifier quotes it."""
-    if _PLAIN.fullmatch(name) and name not in load_reserved_words():
-        return name
-    return '"' + name.replace('"', '""') + '"'
 
 
 def split_names(text: str) -> list[str]:

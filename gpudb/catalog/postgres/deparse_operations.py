@@ -10,6 +10,7 @@ from typing import Any
 import postgast
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.parse_trees import deparse_tree
 from gpudb.catalog.pinned_routines import hide_default_schema, hide_pins, mark_schema
 from gpudb.catalog.postgres.deparse import show_type
 
@@ -135,4 +136,4 @@ def _deparse_plainly(node: Any) -> str:
     select = result.stmts.add().stmt.select_stmt
     select.target_list.add().res_target.val.CopyFrom(node)
     select.limit_option, select.op = pg.LIMIT_OPTION_DEFAULT, pg.SETOP_NONE
-    return str(postgast.deparse(result)).removeprefix("SELECT ")
+    return deparse_tree(result).removeprefix("SELECT ")

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from gpudb import pgdata
+from gpudb.catalog.identifiers import quote_name
 from gpudb.catalog.model import Catalog, make_initial_catalog
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.constraint_rows import deparse_index
-from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.postgres.indexes import list_indexes
 from gpudb.catalog.relations import Sequence
 from gpudb.catalog.tables import Table

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpudb.catalog.identifiers import quote_name
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.partition_trees import list_children, list_partitions
 from gpudb.catalog.partition_values import read_limit, read_value
 from gpudb.catalog.partitions import STRATEGY_NAMES, Datum, PartitionBound
 from gpudb.catalog.postgres import oids
 from gpudb.catalog.postgres.column_rows import get_type_facts
-from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.postgres.indexes import IndexFacts, get_operator_class, is_same_index, list_indexes
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.tables import Table

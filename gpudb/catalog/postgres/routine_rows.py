@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from gpudb.catalog.identifiers import quote_name
 from gpudb.catalog.models import LANGUAGE
 from gpudb.catalog.pinned_routines import show_names
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.deparse import deparse_default, quote_name, split_names
+from gpudb.catalog.postgres.deparse import deparse_default, split_names
 from gpudb.catalog.postgres.privilege_rows import show_acl
 from gpudb.catalog.postgres.row_builder import SystemRows
 from gpudb.catalog.routines import Aggregation, Argument, Routine

@@ -8,10 +8,10 @@ from functools import cache
 import pyarrow as pa
 
 from gpudb import pgdata
+from gpudb.catalog.identifiers import quote_name
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.pinned_routines import show_expression_names
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
 from gpudb.catalog.postgres.names import build_relation_names, map_schema_oids
 from gpudb.catalog.postgres.row_builder import SystemRows

@@ -20,9 +20,9 @@ import duckdb
 import pyarrow as pa
 
 from gpudb import pgdata
+from gpudb.catalog.identifiers import load_reserved_words
 from gpudb.catalog.model import Catalog, make_initial_catalog
 from gpudb.catalog.postgres import oids
-from gpudb.catalog.postgres.deparse import load_reserved_words
 from gpudb.catalog.postgres.function_tables import RELATIONS, get_function_columns
 from gpudb.catalog.postgres.names import (
     build_pretty_index_definitions,

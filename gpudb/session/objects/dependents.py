@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpudb.catalog.identifiers import quote_name
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.parse_trees import walk_messages
-from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.relations import Relation, get_stored_query
 from gpudb.catalog.tables import Table
 from gpudb.errors import SqlError

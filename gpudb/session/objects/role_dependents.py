@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer
+from gpudb.catalog.identifiers import quote_name
 from gpudb.catalog.languages import Language
 from gpudb.catalog.large_objects import LargeObject
 from gpudb.catalog.model import Catalog, Database, Schema
-from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.relations import Sequence, View
 from gpudb.catalog.roles import Role
 from gpudb.catalog.routines import Routine, get_routine_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpudb.catalog.postgres.deparse import quote_name
+from gpudb.catalog.identifiers import quote_name
 from gpudb.errors import SqlError
 from gpudb.sql.parse.parser import inner, kind, strings
 from gpudb.values.interval import parse_interval, parse_restricted_interval

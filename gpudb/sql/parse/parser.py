@@ -20,6 +20,7 @@ from postgast.errors import check_error
 from postgast.native import lib
 
 from gpudb.catalog.copies import copy_with
+from gpudb.catalog.parse_trees import deparse_tree
 from gpudb.errors import FeatureNotSupported, GpudbError, SqlError, SyntaxError_
 from gpudb.sql.parse.asof_join import AsofClause, attach_asof_join, extract_asof_joins
 from gpudb.sql.parse.clause_text import hide_quoted
@@ -502,7 +503,7 @@ def deparse(node: Message) -> str:
     while marker.encode() in node.SerializeToString():
         marker += "_"
     marked = _mark_operands(statement, marker)
-    text = str(postgast.deparse(result))
+    text = deparse_tree(result)
     return text.replace(f"{marker}(", "(") if marked else text
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from gpudb.catalog.identifiers import quote_name
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.postgres.deparse_operations import deparse_expression
 from gpudb.catalog.tables import DataFile, Exclusion, IndexKey, Table
 from gpudb.errors import InternalError, ShownValues, SqlError

@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from gpudb.catalog.identifiers import quote_name
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.tables import DataFile, Exclusion, Key, Table
 from gpudb.errors import ShownValues, SqlError
 from gpudb.functions.equality import has_many_representations

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from gpudb.catalog.identifiers import quote_name
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.partition_trees import assemble, list_partitions
-from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.tables import DataFile, ForeignKey, Key, Table, list_added_rows
 from gpudb.errors import SerializationFailure, ShownValues, SqlError
 from gpudb.storage.catalog.merge import Change

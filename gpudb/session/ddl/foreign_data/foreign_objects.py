@@ -8,8 +8,8 @@ from typing import Any
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.foreign import ForeignDataWrapper, ForeignServer, UserMapping, make_mapping_key
+from gpudb.catalog.identifiers import quote_name
 from gpudb.catalog.model import Catalog
-from gpudb.catalog.postgres.deparse import quote_name
 from gpudb.catalog.relations import Relation
 from gpudb.catalog.tables import Table
 from gpudb.catalog.wrappers import KnownWrapper, find_by_handler, find_by_validator

@@ -7,9 +7,10 @@ from typing import Any
 
 from postgast import pg_query_pb2 as pg
 
+from gpudb.catalog.pinned_routines import mentions_pins, show_names
 from gpudb.catalog.relations import Relation, View
 from gpudb.catalog.secured_objects import replace_owner
-from gpudb.catalog.tables import Column, Table
+from gpudb.catalog.tables import Check, Column, Table
 from gpudb.errors import DatatypeMismatch, FeatureNotSupported, SqlError, UndefinedTable
 from gpudb.functions.carried import is_wide_layout
 from gpudb.functions.resolve import can_coerce
@@ -74,7 +75,13 @@ from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.objects.sequences import owned_sequences
 from gpudb.session.objects.stored_expressions import default_expression
 from gpudb.session.results import Result
-from gpudb.sql.bind.dml.checks import build_violation_query, parse_expression
+from gpudb.sql.bind.dml.checks import (
+    bind_check,
+    build_violation_query,
+    deparse_check,
+    parse_expression,
+    qualify_expression,
+)
 from gpudb.sql.bind.dml.generated_columns import bind_generated
 from gpudb.sql.bind.dml.targets import bind_column_default, bind_declared_default, bind_default
 from gpudb.sql.bind.expressions.expressions import bind_expression
@@ -84,6 +91,7 @@ from gpudb.sql.bind.types.coercion import coerce_to_column
 from gpudb.sql.bind.types.type_names import resolve_type_name
 from gpudb.sql.bound import Column as Reference
 from gpudb.sql.bound import Expr, OutputColumn, Scan, Select
+from gpudb.sql.expansions import Expansions
 from gpudb.sql.parse.parser import inner, kind, present
 from gpudb.storage.iceberg.buckets import check_hashable
 from gpudb.storage.schema_evolution import is_widening
@@ -336,7 +344,7 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
         detail = f'{policies[0].name(context)} depends on column "{column.name}"'
         raise FeatureNotSupported("cannot alter type of a column used in a policy definition", detail=detail)
     keys = keys_of_column(context, table, column.name)
-    altered = _with_column(table, made_column, column.name)
+    altered = _resolve_checks(context, _with_column(table, made_column, column.name), column.name)
     if altered.checks:
         build_violation_query(context.binder(), altered)  # raises if a check no longer binds
     widens = target.domain is None and is_widening(column.type, target)
@@ -352,6 +360,21 @@ def _alter_type(context: Context, table: Table, step: Any) -> None:
         _rewrite_table(context, table, altered, {column.name: value}, rel)
     if not values_stay:
         check_rewritten_keys(context, keys)
+
+
+def _resolve_checks(context: Context, table: Table, column: str) -> Table:
+    """Returns the table with the functions that its checks call for a column's new type: others of their names."""
+    constraints = []
+    for each in table.constraints:
+        if isinstance(each, Check) and column in each.columns and mentions_pins(each.expression):
+            binder = context.binder()
+            binder.expansions = Expansions()
+            node = parse_expression(show_names(f"SELECT {each.expression}").removeprefix("SELECT "))
+            with binder.bind_stored():
+                bind_check(binder, table, node, binder.new_rel())
+            each = replace(each, expression=deparse_check(qualify_expression(binder, node)))
+        constraints.append(each)
+    return replace(table, constraints=tuple(constraints))
 
 
 def _convert_column(context: Context, table: Table, column: Column, target: SqlType, using: Any) -> tuple[Expr, int]:

@@ -101,7 +101,7 @@ def _find_user_type(names: tuple[str, ...], binder: Binder) -> SqlType | None:
     """Returns a user-defined type; PostgreSQL's own type of an unqualified name comes first."""
     if len(names) == 1 and (type_exists(TYPE_ALIASES.get(names[0], names[0])) or not binder.catalog.types):
         return None
-    if len(names) > 1:
+    if len(names) > 1 and binder.stored_within is None:
         binder.accesses.add_schema(names[-2])
     path = names[-2:-1] or binder.search_path
     found = binder.catalog.find_type(names[-1], path)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import postgast
 
+from gpudb.catalog.parse_trees import deparse_tree
 from gpudb.errors import FeatureNotSupported, GpudbError, SyntaxError_, UndefinedColumn
 from gpudb.lru import LruCache
 from gpudb.server.http.console.dialect.aliases import find_use, resolve_use
@@ -67,7 +68,7 @@ def _translate(sql: str) -> tuple[str, bool]:
     if described is not None:
         drop_grouped_stars(tree)
     replace_dialect(tree)
-    return postgast.deparse(tree), described is not None
+    return deparse_tree(tree), described is not None
 
 
 def resolve(translation: Translation, error: GpudbError) -> Translation:
@@ -83,14 +84,14 @@ def resolve(translation: Translation, error: GpudbError) -> Translation:
     if use is None:
         raise error
     resolve_use(tree, use)
-    found = postgast.deparse(tree)
+    found = deparse_tree(tree)
     if found == text:
         raise error
     template = None if shape is None else _templates.get(shape.key)
     if shape is not None and template is not None and fill(template.parts, shape.constants) == text:
         tree = _parse(template.text)
         resolve_use(tree, use)
-        marked = postgast.deparse(tree)
+        marked = deparse_tree(tree)
         _templates.put(shape.key, _Template(marked, template.describes, split_marks(marked)))
     return translation._replace(sql=found)
 

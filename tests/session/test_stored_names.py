@@ -100,3 +100,53 @@ def test_names_are_shown_by_the_search_path(session: Session) -> None:
         " SELECT public.dye(1) AS d;",
     ]  # fmt: skip
     run(session, "RESET search_path")
+
+
+_OBJECTS = """
+CREATE TABLE named (id int); CREATE SEQUENCE counted; CREATE TYPE pair AS (a int);
+CREATE FUNCTION counts() RETURNS bigint RETURN nextval('counted');
+CREATE VIEW objects AS SELECT 'named'::regclass, 'pair'::regtype, 'counts'::regproc, 'counts()'::regprocedure,
+    'public'::regnamespace;
+CREATE VIEW counting AS SELECT nextval('counted') AS n;
+CREATE TABLE holder (o oid DEFAULT 'named'::regclass, CHECK (o <> 'counted'::regclass));
+CREATE INDEX held ON holder ((o = 'named'::regclass));
+CREATE POLICY p ON holder USING (o = 'named'::regclass OR o = 'counted'::regclass);
+"""
+
+
+def test_objects_are_named_by_oid(session: Session) -> None:
+    """Whatever has their names later, and whatever they are named later."""
+    run(session, _OBJECTS)
+    run(session, "ALTER SEQUENCE counted RENAME TO drawn; CREATE SEQUENCE counted START 100")
+    run(session, 'ALTER TABLE named RENAME TO "it\'s"; CREATE TABLE named (a int)')
+    run(session, "ALTER FUNCTION counts() RENAME TO draws; ALTER TYPE pair RENAME TO two")
+    assert run(session, "SELECT * FROM objects") == [('"it\'s"', "two", "draws", "draws()", "public")]
+    assert run(session, "SELECT counts.n, draws() FROM counting AS counts") == [(1, 2)]
+    shown = """SELECT pg_get_viewdef('objects'::regclass) UNION ALL SELECT pg_get_viewdef('counting'::regclass)
+        UNION ALL SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'holder'::regclass
+        UNION ALL SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'holder'::regclass
+        UNION ALL SELECT pg_get_indexdef('held'::regclass)
+        UNION ALL SELECT qual FROM pg_policies WHERE tablename = 'holder'
+        UNION ALL SELECT substring(pg_get_functiondef('draws'::regproc) FROM 'nextval.*[)]')"""
+    assert [text for (text,) in run(session, shown)] == [
+        " SELECT '\"it''s\"'::regclass, 'two'::regtype, 'draws'::regproc, 'draws()'::regprocedure,"
+        " 'public'::regnamespace;",
+        " SELECT nextval('drawn'::regclass) AS n;",
+        "'\"it''s\"'::regclass",
+        "CHECK ((o <> 'drawn'::regclass))",
+        "CREATE INDEX held ON public.holder USING btree (((o = '\"it''s\"'::regclass)))",
+        "((o = '\"it''s\"'::regclass) OR (o = 'drawn'::regclass))",
+        "nextval('drawn'::regclass)",
+    ]
+    run(session, "SET search_path = ''")
+    assert value(session, "SELECT qual FROM pg_policies WHERE tablename = 'holder'") == (
+        "((o = 'public.\"it''s\"'::regclass) OR (o = 'public.drawn'::regclass))"
+    )
+    run(session, "RESET search_path")
+
+
+def test_roles_and_arrays_of_objects(session: Session) -> None:
+    """As in PostgreSQL, where a role is in no stored expression; arrays it stores, gpudb does not."""
+    assert fails(session, "CREATE VIEW r AS SELECT 'postgres'::regrole").sqlstate == "0A000"
+    assert fails(session, "CREATE VIEW r AS SELECT '{pg_class}'::regclass[]").sqlstate == "0A000"
+    assert fails(session, "CREATE VIEW r AS SELECT nextval('missing')").sqlstate == "42P01"

@@ -147,3 +147,49 @@ DROP TYPE public.sn_mood;
 DROP SCHEMA sn_moved CASCADE;
 REVOKE ALL ON SCHEMA public FROM sn_reader;
 DROP ROLE sn_reader;
+-- Names of relations in literals: the relations of the writing, under a new name too
+CREATE ROLE sn_other;
+CREATE TABLE sn_secret (id int);
+CREATE SEQUENCE sn_counter;
+CREATE TABLE sn_audit (rel oid DEFAULT 'sn_secret'::regclass::oid, what text, CHECK (rel <> 'sn_counter'::regclass::oid));
+INSERT INTO sn_audit VALUES (DEFAULT, 'hidden'), (1, 'shown');
+ALTER TABLE sn_audit ENABLE ROW LEVEL SECURITY;
+CREATE POLICY sn_p ON sn_audit USING (rel <> 'sn_secret'::regclass::oid);
+CREATE VIEW sn_relations AS SELECT 'sn_secret'::regclass AS rel, 'sn_counter'::regclass::text AS seq;
+CREATE VIEW sn_counts AS SELECT nextval('sn_counter') AS n;
+CREATE FUNCTION sn_count() RETURNS bigint LANGUAGE sql RETURN nextval('sn_counter');
+-- error 42P01
+CREATE VIEW sn_missing AS SELECT nextval('sn_nowhere');
+-- error 42P01
+CREATE POLICY sn_q ON sn_audit USING (rel <> 'sn_nowhere'::regclass);
+-- error 0A000
+CREATE POLICY sn_q ON sn_audit USING (rel <> 'sn_other'::regrole);
+GRANT SELECT ON sn_audit, sn_counts TO sn_other;
+CREATE TEMP TABLE sn_secret (x int);
+CREATE TEMP SEQUENCE sn_counter START 100;
+SET ROLE sn_other;
+SELECT what FROM sn_audit;
+RESET ROLE;
+INSERT INTO sn_audit VALUES (DEFAULT, 'hidden too');
+-- error 23514
+INSERT INTO sn_audit VALUES ('public.sn_counter'::regclass, 'refused');
+SELECT * FROM sn_relations;
+SELECT n FROM sn_counts;
+SELECT sn_count();
+DROP TABLE pg_temp.sn_secret;
+DROP SEQUENCE pg_temp.sn_counter;
+ALTER TABLE sn_secret RENAME TO sn_renamed;
+ALTER SEQUENCE sn_counter RENAME TO sn_ticker;
+SELECT * FROM sn_relations;
+SELECT n FROM sn_counts;
+SELECT sn_count();
+SELECT policyname, qual FROM pg_policies WHERE tablename = 'sn_audit';
+SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'sn_audit'::regclass;
+SET search_path = '';
+SELECT policyname, qual FROM pg_policies WHERE tablename = 'sn_audit';
+RESET search_path;
+DROP VIEW sn_relations, sn_counts;
+DROP FUNCTION sn_count();
+DROP TABLE sn_audit, sn_renamed;
+DROP SEQUENCE sn_ticker;
+DROP ROLE sn_other;

@@ -150,3 +150,22 @@ def test_roles_and_arrays_of_objects(session: Session) -> None:
     assert fails(session, "CREATE VIEW r AS SELECT 'postgres'::regrole").sqlstate == "0A000"
     assert fails(session, "CREATE VIEW r AS SELECT '{pg_class}'::regclass[]").sqlstate == "0A000"
     assert fails(session, "CREATE VIEW r AS SELECT nextval('missing')").sqlstate == "42P01"
+
+
+def test_texts_of_system_tables(session: Session) -> None:
+    """What their columns say, and literals like the names around them."""
+    run(session, "CREATE FUNCTION tint(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 1'")
+    run(session, "CREATE TABLE plain (n int DEFAULT tint(1), CHECK (tint(n) = 1))")
+    run(session, "CREATE POLICY plainly ON plain USING (tint(n) = 1)")
+    run(
+        session,
+        "CREATE VIEW texts AS SELECT tint(1), E'a\\x02b' AS x, 'gpudb_default_schema.t' AS y, 'public.t(1)' AS z",
+    )
+    assert value(session, "SELECT adbin FROM pg_attrdef WHERE adrelid = 'plain'::regclass") == "public.tint(1)"
+    assert value(session, "SELECT conbin FROM pg_constraint WHERE conrelid = 'plain'::regclass") == "public.tint(n) = 1"
+    assert value(session, "SELECT polqual FROM pg_policy WHERE polname = 'plainly'") == "(public.tint(n) = 1)"
+    literals = "'a\x02b' AS x, 'gpudb_default_schema.t' AS y, 'public.t(1)' AS z;"
+    action = value(session, "SELECT ev_action FROM pg_rewrite WHERE ev_class = 'texts'::regclass")
+    assert action == f" SELECT public.tint(1) AS tint, {literals}"
+    assert value(session, "SELECT pg_get_viewdef('texts'::regclass)") == f" SELECT tint(1) AS tint, {literals}"
+    run(session, "DROP VIEW texts; DROP TABLE plain")

@@ -7,6 +7,7 @@
 --   pg_bypassrls whether policies never restrict the current role
 --   pg_schemas   OIDs of schemas by name, if the statement looks names up
 --   pg_relations names of relations by the texts of their OIDs, if the statement shows expressions
+--   pg_short_texts  expressions without the schema public by those with it, if the statement shows expressions
 --   pg_objects   literals of types as regclass by those of the OIDs, if the statement shows expressions
 --   pg_grants    privileges of the current role by object, if the statement asks for them
 --   pg_database  name of the database
@@ -251,9 +252,9 @@ CREATE MACRO sys_shared_description(x, class) AS
     (SELECT first(dd.description) FROM pg_shdescription AS dd WHERE dd.objoid = x AND dd.classoid = class);
 CREATE MACRO sys_column_description(x, number) AS (SELECT first(dd.description) FROM pg_description AS dd
     WHERE dd.objoid = x AND dd.objsubid = number AND dd.classoid = 1259);
--- Names of schema public have chr(2) in the place of it, which is shown where the search path does not have it.
-CREATE MACRO sys_by_path(t) AS CASE WHEN contains(t, chr(2))
-    THEN replace(t, chr(2), CASE WHEN list_contains(getvariable('pg_path'), 2200) THEN '' ELSE 'public.' END) ELSE t END;
+-- Names of schema public have it where the search path does not.
+CREATE MACRO sys_by_path(t) AS CASE WHEN list_contains(getvariable('pg_path'), 2200)
+    THEN coalesce(map_extract_value(getvariable('pg_short_texts'), t), t) ELSE t END;
 -- An expression as kept: the OIDs of relations, types … in it become their names.
 CREATE MACRO sys_object_names(t) AS CASE WHEN regexp_matches(t, '''\d+''::reg') THEN list_reduce(
     list_prepend(t, list_distinct(regexp_extract_all(t, '''\d+''::reg(?:class|type|procedure|proc|namespace)\b'))),

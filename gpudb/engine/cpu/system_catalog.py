@@ -154,7 +154,7 @@ class SystemCatalog:
         if looks_up:
             cursor.execute(_SET_SCHEMAS)
         if _SHOWS_EXPRESSIONS.search(text):
-            cursor.execute(_SET_RELATIONS + _SET_OBJECTS)
+            cursor.execute(f"{_SET_RELATIONS};{_SET_SHORT_TEXTS};{_SET_OBJECTS}")
         if "sys_own" in text or (superuser == "false" and looks_up):
             cursor.execute(
                 f"SET VARIABLE pg_grants = (SELECT grants FROM {self._grants_schema(catalog, user)}.own_grants)"
@@ -300,6 +300,7 @@ class SystemCatalog:
                 "SET VARIABLE pg_grants = CAST(MAP {} AS MAP(VARCHAR, VARCHAR[]));"
                 "SET VARIABLE pg_schemas = CAST(MAP {} AS MAP(VARCHAR, BIGINT));"
                 "SET VARIABLE pg_relations = CAST(MAP {} AS MAP(VARCHAR, VARCHAR));"
+                "SET VARIABLE pg_short_texts = CAST(MAP {} AS MAP(VARCHAR, VARCHAR));"
                 "SET VARIABLE pg_objects = CAST(MAP {} AS MAP(VARCHAR, VARCHAR))"
             )
             result = text.replace("{reserved}", reserved).replace("CREATE MACRO ", "CREATE OR REPLACE MACRO main.")
@@ -316,6 +317,10 @@ _SET_RELATIONS = (
     "SET VARIABLE pg_relations = (SELECT map(list(s.oid), list(s.name)) FROM"
     " (SELECT CAST(n.oid AS VARCHAR) AS oid, first(n.name) AS name FROM relation_names AS n GROUP BY n.oid) AS s)"
 )
+_SET_SHORT_TEXTS = (
+    "SET VARIABLE pg_short_texts = (SELECT map(list(s.text), list(s.short)) FROM"
+    " (SELECT t.text, first(t.short) AS short FROM short_texts AS t GROUP BY t.text) AS s)"
+)
 # OIDs and names of the objects that stored texts name by OID, by the type of their literals
 _SHOWN = {
     "regclass": "SELECT n.oid, n.name FROM relation_names AS n",
@@ -325,7 +330,7 @@ _SHOWN = {
     "regnamespace": "SELECT s.oid, sys_quote(s.nspname) FROM pg_namespace AS s",
 }
 _SET_OBJECTS = (
-    "; SET VARIABLE pg_objects = (SELECT map(list(o.pinned), list(o.shown)) FROM"
+    "SET VARIABLE pg_objects = (SELECT map(list(o.pinned), list(o.shown)) FROM"
     " (SELECT n.pinned, first(n.shown) AS shown FROM ("
     + " UNION ALL ".join(
         f"SELECT concat('''', k.oid, '''::{item}') AS pinned,"

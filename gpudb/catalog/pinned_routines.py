@@ -34,8 +34,8 @@ def read_pin(names: Sequence[str]) -> int:
     return int(names[0]) if is_pinned else 0
 
 
-def calls_routine(tree: Message, routine: Routine, *, alone: bool = False) -> bool:
-    """Whether a stored text calls a routine; `alone` is whether a name without a schema may be the routine's."""
+def calls_routine(tree: Message, routine: Routine) -> bool:
+    """Whether a stored text calls a routine by its OID, or by its name and schema; see `calls_by_name`."""
     for each in walk_messages(tree):
         if each.DESCRIPTOR.name != "FuncCall":
             continue
@@ -43,9 +43,17 @@ def calls_routine(tree: Message, routine: Routine, *, alone: bool = False) -> bo
         if oid := read_pin(names):
             if oid == routine.oid:
                 return True
-        elif names[-1] == routine.name and (names[-2] == routine.schema if len(names) > 1 else alone):
+        elif names[-2:] == [routine.schema, routine.name]:
             return True
     return False
+
+
+def calls_by_name(tree: Message, name: str) -> bool:
+    """Whether a stored text calls a function by a name without a schema."""
+    return any(
+        each.DESCRIPTOR.name == "FuncCall" and [part.string.sval for part in each.funcname] == [name]
+        for each in walk_messages(tree)
+    )
 
 
 @lru_cache(4096)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpudb.catalog.relations import View
+from gpudb.catalog.tables import Table
 from gpudb.session.session import Session
 from tests.support.sessions import fails, run, value
 
@@ -169,3 +170,27 @@ def test_texts_of_system_tables(session: Session) -> None:
     assert action == f" SELECT public.tint(1) AS tint, {literals}"
     assert value(session, "SELECT pg_get_viewdef('texts'::regclass)") == f" SELECT tint(1) AS tint, {literals}"
     run(session, "DROP VIEW texts; DROP TABLE plain")
+
+
+def test_functions_of_postgresqls_names(session: Session) -> None:
+    """Texts of earlier versions that call them by their names alone depend on them; those that call PostgreSQL's do not."""
+    run(session, "CREATE TABLE lows (n int, a text, CHECK (lower(a) <> 'b'), low int DEFAULT length(lower('A')))")
+    run(session, "CREATE FUNCTION lower(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 7'")
+    run(session, "CREATE FUNCTION lower(int, int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 8'")
+    run(session, "CREATE VIEW lowest AS SELECT lower('A') AS mine")
+    run(session, "ALTER FUNCTION lower(int) RENAME TO under; ALTER FUNCTION under(int) RENAME TO lower")
+    run(session, "DROP FUNCTION lower(int, int)")
+    _store(session, "lowest", "SELECT lower(n)::text AS mine FROM public.lows")
+    assert fails(session, "ALTER FUNCTION lower(int) RENAME TO under").sqlstate == "0A000"
+    assert fails(session, "DROP FUNCTION lower(int)").sqlstate == "2BP01"
+    run(session, "DROP VIEW lowest")
+    transaction = session.transactions.begin()
+    table = transaction.catalog.find("lows", ("public",))
+    assert isinstance(table, Table)
+    (check,) = table.checks
+    old = replace(table, constraints=(replace(check, expression="lower(n) = 7"),))
+    transaction.set_catalog(transaction.catalog.put(old))
+    session.transactions.end(commit=True)
+    assert fails(session, "ALTER FUNCTION lower(int) RENAME TO under").sqlstate == "0A000"
+    assert fails(session, "DROP FUNCTION lower(int)").sqlstate == "2BP01"
+    run(session, "DROP FUNCTION lower(int) CASCADE; INSERT INTO lows VALUES (1, 'b'); DROP TABLE lows")

@@ -193,3 +193,36 @@ DROP FUNCTION sn_count();
 DROP TABLE sn_audit, sn_renamed;
 DROP SEQUENCE sn_ticker;
 DROP ROLE sn_other;
+-- Defaults of views' columns, domains, and names with a quote
+CREATE FUNCTION "sn_q""t"(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 5';
+CREATE DOMAIN sn_positive AS int CONSTRAINT sn_above CHECK ("sn_q""t"(VALUE) > 0);
+-- error 2BP01
+DROP FUNCTION "sn_q""t"(int);
+DROP DOMAIN sn_positive;
+CREATE DOMAIN sn_five AS int DEFAULT "sn_q""t"(1);
+-- error 2BP01
+DROP FUNCTION "sn_q""t"(int);
+DROP DOMAIN sn_five;
+CREATE FUNCTION sn_named(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 5';
+CREATE DOMAIN sn_positive AS int DEFAULT sn_named(1) CONSTRAINT sn_above CHECK (sn_named(VALUE) > 0);
+-- messages
+-- error 2BP01
+DROP FUNCTION sn_named(int);
+-- cases
+DROP DOMAIN sn_positive;
+DROP FUNCTION sn_named(int);
+CREATE TABLE sn_based (a int, CHECK ("sn_q""t"(a) > 0));
+-- error 2BP01
+DROP FUNCTION "sn_q""t"(int);
+DROP TABLE sn_based;
+CREATE TABLE sn_based (a int);
+CREATE VIEW sn_over AS SELECT a FROM sn_based;
+ALTER VIEW sn_over ALTER COLUMN a SET DEFAULT "sn_q""t"(1);
+-- error 2BP01
+DROP FUNCTION "sn_q""t"(int);
+CREATE DOMAIN sn_positive AS int CONSTRAINT sn_above CHECK ("sn_q""t"(VALUE) > 0);
+DROP FUNCTION "sn_q""t"(int) CASCADE;
+INSERT INTO sn_over VALUES (DEFAULT);
+SELECT a::sn_positive FROM sn_over;
+DROP TABLE sn_based CASCADE;
+DROP DOMAIN sn_positive;

@@ -17,10 +17,7 @@ from google.protobuf.message import Message
 from gpudb.catalog.parse_trees import deparse_tree, walk_messages
 from gpudb.catalog.routines import Routine
 
-BY_PATH = "\x02"
-"""What macros of the system catalog replace by `public.`, if the search path has no schema public, or by nothing."""
 _DEFAULT_SCHEMA = "public"
-_MARK = "gpudb_default_schema"
 _PATHS = {"FuncCall": "funcname", "TypeName": "names"}
 
 
@@ -37,8 +34,8 @@ def read_pin(names: Sequence[str]) -> int:
     return int(names[0]) if is_pinned else 0
 
 
-def calls_routine(tree: Message, routine: Routine, *, alone: bool = False) -> bool:
-    """Whether a stored text calls a routine; `alone` is whether a name without a schema may be the routine's."""
+def calls_routine(tree: Message, routine: Routine) -> bool:
+    """Whether a stored text calls a routine by its OID, or by its name and schema; see `calls_by_name`."""
     for each in walk_messages(tree):
         if each.DESCRIPTOR.name != "FuncCall":
             continue
@@ -46,30 +43,37 @@ def calls_routine(tree: Message, routine: Routine, *, alone: bool = False) -> bo
         if oid := read_pin(names):
             if oid == routine.oid:
                 return True
-        elif names[-1] == routine.name and (names[-2] == routine.schema if len(names) > 1 else alone):
+        elif names[-2:] == [routine.schema, routine.name]:
             return True
     return False
 
 
+def calls_by_name(tree: Message, name: str) -> bool:
+    """Whether a stored text calls a function by a name without a schema."""
+    return any(
+        each.DESCRIPTOR.name == "FuncCall" and [part.string.sval for part in each.funcname] == [name]
+        for each in walk_messages(tree)
+    )
+
+
 @lru_cache(4096)
-def show_names(text: str, *, by_path: bool = False, short: bool = False) -> str:
+def show_names(text: str, *, short: bool = False) -> str:
     """Returns stored statements as they are shown: without the OIDs of routines.
 
-    With `short` functions and types are named as the default search path finds them. With `by_path` BY_PATH is before
-    them, in the place of that path's schema.
+    With `short` functions and types are named as the default search path finds them.
     """
-    if not mentions_pins(text) and not ((short or by_path) and f"{_DEFAULT_SCHEMA}." in text):
+    if not mentions_pins(text) and not (short and f"{_DEFAULT_SCHEMA}." in text):
         return text
     tree = postgast.parse(text)
     hide_pins(tree)
-    if short or by_path:
-        hide_default_schema(tree, by_path=by_path)
-    return mark_schema(deparse_tree(tree))
+    if short:
+        hide_default_schema(tree)
+    return deparse_tree(tree)
 
 
-def show_expression_names(text: str, *, by_path: bool = False) -> str:
-    """Returns a stored expression as it is shown, with functions and types as the default search path finds them."""
-    return show_names(f"SELECT {text}", by_path=by_path, short=True).removeprefix("SELECT ")
+def show_expression_names(text: str, *, short: bool = True) -> str:
+    """Returns a stored expression as it is shown; see `show_names`."""
+    return show_names(f"SELECT {text}", short=short).removeprefix("SELECT ")
 
 
 def mentions_pins(text: str) -> bool:
@@ -89,18 +93,10 @@ def hide_pins(tree: Message) -> None:
             del each.funcname[0]
 
 
-def hide_default_schema(tree: Message, *, by_path: bool = False) -> None:
-    """Takes the default search path's schema from the names of functions and types in a tree; see `mark_schema`."""
+def hide_default_schema(tree: Message) -> None:
+    """Takes the default search path's schema from the names of functions and types in a tree."""
     for each in walk_messages(tree):
         field = _PATHS.get(each.DESCRIPTOR.name)
         path: Any = getattr(each, field) if field is not None else []
         if len(path) == 2 and path[0].string.sval == _DEFAULT_SCHEMA:
-            if by_path:
-                path[0].string.sval = _MARK
-            else:
-                del path[0]
-
-
-def mark_schema(text: str) -> str:
-    """Returns the text of a tree from which `hide_default_schema` has taken the schema `by_path`, with BY_PATH."""
-    return text.replace(f"{_MARK}.", BY_PATH)
+            del path[0]

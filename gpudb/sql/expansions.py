@@ -25,6 +25,7 @@ class Expansions:
     - `queries`: the parse tree of the query that each table expression stands for, by the bytes of its call.
     - `calls`: the parse tree of the expression that each call of a composed function stands for, by the call's bytes;
       of a call of the database's own routine, the call by its OID.
+    - `objects`: the OID and the type, as regclass, of each literal that names an object, by the literal's bytes.
     - `names`: the name of each item of a select list that has none of its own, by the item's bytes.
     """
 
@@ -32,6 +33,7 @@ class Expansions:
     positions: dict[int, tuple[int, ...]] = field(default_factory=dict)
     queries: dict[bytes, Any] = field(default_factory=dict)
     calls: dict[bytes, Any] = field(default_factory=dict)
+    objects: dict[bytes, tuple[int, str]] = field(default_factory=dict)
     names: dict[bytes, str] = field(default_factory=dict)
 
     def record(self, written: Any, made: Any, name: str) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpudb.catalog.relations import View
+from gpudb.catalog.tables import Table
 from gpudb.session.session import Session
 from tests.support.sessions import fails, run, value
 
@@ -100,3 +101,96 @@ def test_names_are_shown_by_the_search_path(session: Session) -> None:
         " SELECT public.dye(1) AS d;",
     ]  # fmt: skip
     run(session, "RESET search_path")
+
+
+_OBJECTS = """
+CREATE TABLE named (id int); CREATE SEQUENCE counted; CREATE TYPE pair AS (a int);
+CREATE FUNCTION counts() RETURNS bigint RETURN nextval('counted');
+CREATE VIEW objects AS SELECT 'named'::regclass, 'pair'::regtype, 'counts'::regproc, 'counts()'::regprocedure,
+    'public'::regnamespace;
+CREATE VIEW counting AS SELECT nextval('counted') AS n;
+CREATE TABLE holder (o oid DEFAULT 'named'::regclass, CHECK (o <> 'counted'::regclass));
+CREATE INDEX held ON holder ((o = 'named'::regclass));
+CREATE POLICY p ON holder USING (o = 'named'::regclass OR o = 'counted'::regclass);
+"""
+
+
+def test_objects_are_named_by_oid(session: Session) -> None:
+    """Whatever has their names later, and whatever they are named later."""
+    run(session, _OBJECTS)
+    run(session, "ALTER SEQUENCE counted RENAME TO drawn; CREATE SEQUENCE counted START 100")
+    run(session, 'ALTER TABLE named RENAME TO "it\'s"; CREATE TABLE named (a int)')
+    run(session, "ALTER FUNCTION counts() RENAME TO draws; ALTER TYPE pair RENAME TO two")
+    assert run(session, "SELECT * FROM objects") == [('"it\'s"', "two", "draws", "draws()", "public")]
+    assert run(session, "SELECT counts.n, draws() FROM counting AS counts") == [(1, 2)]
+    shown = """SELECT pg_get_viewdef('objects'::regclass) UNION ALL SELECT pg_get_viewdef('counting'::regclass)
+        UNION ALL SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'holder'::regclass
+        UNION ALL SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'holder'::regclass
+        UNION ALL SELECT pg_get_indexdef('held'::regclass)
+        UNION ALL SELECT qual FROM pg_policies WHERE tablename = 'holder'
+        UNION ALL SELECT substring(pg_get_functiondef('draws'::regproc) FROM 'nextval.*[)]')"""
+    assert [text for (text,) in run(session, shown)] == [
+        " SELECT '\"it''s\"'::regclass, 'two'::regtype, 'draws'::regproc, 'draws()'::regprocedure,"
+        " 'public'::regnamespace;",
+        " SELECT nextval('drawn'::regclass) AS n;",
+        "'\"it''s\"'::regclass",
+        "CHECK ((o <> 'drawn'::regclass))",
+        "CREATE INDEX held ON public.holder USING btree (((o = '\"it''s\"'::regclass)))",
+        "((o = '\"it''s\"'::regclass) OR (o = 'drawn'::regclass))",
+        "nextval('drawn'::regclass)",
+    ]
+    run(session, "SET search_path = ''")
+    assert value(session, "SELECT qual FROM pg_policies WHERE tablename = 'holder'") == (
+        "((o = 'public.\"it''s\"'::regclass) OR (o = 'public.drawn'::regclass))"
+    )
+    run(session, "RESET search_path")
+
+
+def test_roles_and_arrays_of_objects(session: Session) -> None:
+    """As in PostgreSQL, where a role is in no stored expression; arrays it stores, gpudb does not."""
+    assert fails(session, "CREATE VIEW r AS SELECT 'postgres'::regrole").sqlstate == "0A000"
+    assert fails(session, "CREATE VIEW r AS SELECT '{pg_class}'::regclass[]").sqlstate == "0A000"
+    assert fails(session, "CREATE VIEW r AS SELECT nextval('missing')").sqlstate == "42P01"
+
+
+def test_texts_of_system_tables(session: Session) -> None:
+    """What their columns say, and literals like the names around them."""
+    run(session, "CREATE FUNCTION tint(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 1'")
+    run(session, "CREATE TABLE plain (n int DEFAULT tint(1), CHECK (tint(n) = 1))")
+    run(session, "CREATE POLICY plainly ON plain USING (tint(n) = 1)")
+    run(
+        session,
+        "CREATE VIEW texts AS SELECT tint(1), E'a\\x02b' AS x, 'gpudb_default_schema.t' AS y, 'public.t(1)' AS z",
+    )
+    assert value(session, "SELECT adbin FROM pg_attrdef WHERE adrelid = 'plain'::regclass") == "public.tint(1)"
+    assert value(session, "SELECT conbin FROM pg_constraint WHERE conrelid = 'plain'::regclass") == "public.tint(n) = 1"
+    assert value(session, "SELECT polqual FROM pg_policy WHERE polname = 'plainly'") == "(public.tint(n) = 1)"
+    literals = "'a\x02b' AS x, 'gpudb_default_schema.t' AS y, 'public.t(1)' AS z;"
+    action = value(session, "SELECT ev_action FROM pg_rewrite WHERE ev_class = 'texts'::regclass")
+    assert action == f" SELECT public.tint(1) AS tint, {literals}"
+    assert value(session, "SELECT pg_get_viewdef('texts'::regclass)") == f" SELECT tint(1) AS tint, {literals}"
+    run(session, "DROP VIEW texts; DROP TABLE plain")
+
+
+def test_functions_of_postgresqls_names(session: Session) -> None:
+    """Texts of earlier versions that call them by their names alone depend on them; those that call PostgreSQL's do not."""
+    run(session, "CREATE TABLE lows (n int, a text, CHECK (lower(a) <> 'b'), low int DEFAULT length(lower('A')))")
+    run(session, "CREATE FUNCTION lower(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 7'")
+    run(session, "CREATE FUNCTION lower(int, int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 8'")
+    run(session, "CREATE VIEW lowest AS SELECT lower('A') AS mine")
+    run(session, "ALTER FUNCTION lower(int) RENAME TO under; ALTER FUNCTION under(int) RENAME TO lower")
+    run(session, "DROP FUNCTION lower(int, int)")
+    _store(session, "lowest", "SELECT lower(n)::text AS mine FROM public.lows")
+    assert fails(session, "ALTER FUNCTION lower(int) RENAME TO under").sqlstate == "0A000"
+    assert fails(session, "DROP FUNCTION lower(int)").sqlstate == "2BP01"
+    run(session, "DROP VIEW lowest")
+    transaction = session.transactions.begin()
+    table = transaction.catalog.find("lows", ("public",))
+    assert isinstance(table, Table)
+    (check,) = table.checks
+    old = replace(table, constraints=(replace(check, expression="lower(n) = 7"),))
+    transaction.set_catalog(transaction.catalog.put(old))
+    session.transactions.end(commit=True)
+    assert fails(session, "ALTER FUNCTION lower(int) RENAME TO under").sqlstate == "0A000"
+    assert fails(session, "DROP FUNCTION lower(int)").sqlstate == "2BP01"
+    run(session, "DROP FUNCTION lower(int) CASCADE; INSERT INTO lows VALUES (1, 'b'); DROP TABLE lows")

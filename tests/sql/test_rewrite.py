@@ -40,9 +40,20 @@ def _catalog() -> Catalog:
     return catalog.put(Routine(20_100, "s", "plus", "gpudb", (Argument("n", INT4),), INT4, "SELECT n + 1"))
 
 
+def _find_relation(expr: bound.Expr) -> int:
+    """Returns the OID of the relation that a literal below casts names."""
+    while isinstance(expr, bound.Cast):
+        expr = expr.arg
+    assert isinstance(expr, bound.Constant)
+    found = _catalog().find(str(expr.value), PATH)
+    assert found is not None
+    return found.oid
+
+
 def _names(node: Any) -> NameSource:
     binder = StatementBinder(_catalog(), search_path=PATH)
     binder.expansions = Expansions()
+    binder.evaluate_integer = _find_relation
     bind_query(binder, node, None)
     return NameSource(binder.catalog, PATH, binder.expansions)
 
@@ -61,6 +72,7 @@ _CONTEXTS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
     "expand_stars": lambda node: (_names(node),),
     "expand_composed": lambda node: (_names(node),),
     "expand_all": lambda node: (_names(node),),
+    "pin_objects": lambda node: (_names(node),),
     "qualify_names": lambda node: (NameSource(_catalog(), PATH),),
     "rename_relations": lambda node: (_RENAMES,),
 }

@@ -77,7 +77,7 @@ def add_column(
         attalign=facts.alignment,
         attstorage=facts.storage,
         attnotnull=column.not_null and not nullable,
-        atthasdef=_get_expression(column) is not None,
+        atthasdef=_get_expression(column, short=True) is not None,
         attidentity=column.identity,
         attislocal=not inherited,
         attinhcount=int(inherited),
@@ -87,10 +87,10 @@ def add_column(
         attfdwoptions=list(column.options) or None,
     )
     rows.describe(oids.PG_CLASS, relation, number, column.comment)
-    text = _get_expression(column)
-    if text is not None:
+    text, short = (_get_expression(column, short=short) for short in (False, True))
+    if text is not None and short is not None:
         default_oid = oids.default(relation, number)
-        rows.add("pg_attrdef", oid=default_oid, adrelid=relation, adnum=number, adbin=text)
+        rows.add("pg_attrdef", oid=default_oid, adrelid=relation, adnum=number, adbin=rows.shorten(text, short))
         rows.depend(oids.PG_ATTRDEF, default_oid, 0, oids.PG_CLASS, relation, number, "a")
 
 
@@ -103,14 +103,12 @@ def add_hidden_columns(rows: SystemRows, relation: int) -> None:
         )  # fmt: skip
 
 
-def _get_expression(column: Column) -> str | None:
+def _get_expression(column: Column, *, short: bool) -> str | None:
     """Returns pg_attrdef's expression of a column: its default, or its generation expression; None for an identity
     column.
     """
     if column.generated is not None:
-        return deparse_expression(column.generated, by_path=True)
+        return deparse_expression(column.generated, short=short)
     return (
-        None
-        if column.default is None or column.identity
-        else deparse_default(column.default, column.type, by_path=True)
+        None if column.default is None or column.identity else deparse_default(column.default, column.type, short=short)
     )

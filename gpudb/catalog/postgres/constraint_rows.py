@@ -172,14 +172,16 @@ def _add_check(rows: SystemRows, catalog: Catalog, table: Table, check: Check, n
     rows.add(
         "pg_constraint", oid=check.oid, conname=check.name, connamespace=namespace, contype="c", conrelid=table.oid,
         conindid=0, conkey=numbers or None, convalidated=check.validated, connoinherit=False,
-        conbin=show_expression_names(check.expression, by_path=True),
+        conbin=rows.shorten(*(show_expression_names(check.expression, short=short) for short in (False, True))),
         conislocal=not inherited, coninhcount=int(inherited),
     )  # fmt: skip
     valid = "" if check.validated else " NOT VALID"
     rows.add(
         "constraint_definitions",
         oid=check.oid,
-        definition=f"CHECK ({deparse_expression(check.expression, by_path=True)}){valid}",
+        definition=rows.shorten(
+            *(f"CHECK ({deparse_expression(check.expression, short=short)}){valid}" for short in (False, True))
+        ),
     )
     rows.describe(oids.PG_CONSTRAINT, check.oid, 0, check.comment)
     _add_dependencies(rows, check.oid, table, numbers)

@@ -32,14 +32,17 @@ def split_names(text: str) -> list[str]:
 _NAME = re.compile(r'\s*(?:("(?:[^"]|"")*")|([^,]+))[^,]*(?:,|$)')
 
 
-def deparse_default(text: str, item: SqlType, *, by_path: bool = False) -> str:
-    """Returns a column's default as pg_get_expr shows it: a literal has the column's type."""
+def deparse_default(text: str, item: SqlType, *, short: bool = True) -> str:
+    """Returns a column's default as pg_get_expr shows it: a literal has the column's type.
+
+    With `short` functions and types are named as the default search path finds them.
+    """
     try:
         tree = postgast.parse(f"SELECT {text}")
     except postgast.PgQueryError:
         return text
     node = tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val
-    return _deparse_node(node, item) or show_expression_names(text, by_path=by_path)
+    return _deparse_node(node, item) or show_expression_names(text, short=short)
 
 
 def show_type(node: pg.TypeName) -> str | None:

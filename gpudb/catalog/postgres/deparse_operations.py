@@ -11,22 +11,23 @@ import postgast
 from postgast import pg_query_pb2 as pg
 
 from gpudb.catalog.parse_trees import deparse_tree
-from gpudb.catalog.pinned_routines import hide_default_schema, hide_pins, mark_schema
+from gpudb.catalog.pinned_routines import hide_default_schema, hide_pins
 from gpudb.catalog.postgres.deparse import show_type
 
 _BY_COLUMN = {"=": " AND ", "<>": " OR "}
 _PLAIN_CALL = {"funcname", "args", "funcformat", "location"}
 
 
-def deparse_expression(text: str, *, by_path: bool = False) -> str:
+def deparse_expression(text: str, *, short: bool = True) -> str:
     """Returns an expression as pg_get_constraintdef shows it, not pretty-printed.
 
-    Functions and types are named as the default search path finds them, or `by_path` (`pinned_routines.BY_PATH`).
+    With `short` functions and types are named as the default search path finds them.
     """
     tree = postgast.parse(f"SELECT {text}")
     hide_pins(tree)
-    hide_default_schema(tree, by_path=by_path)
-    return mark_schema(_deparse(tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val))
+    if short:
+        hide_default_schema(tree)
+    return _deparse(tree.stmts[0].stmt.select_stmt.target_list[0].res_target.val)
 
 
 def _deparse(node: Any) -> str:

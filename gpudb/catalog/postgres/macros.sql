@@ -7,6 +7,8 @@
 --   pg_bypassrls whether policies never restrict the current role
 --   pg_schemas   OIDs of schemas by name, if the statement looks names up
 --   pg_relations names of relations by the texts of their OIDs, if the statement shows expressions
+--   pg_short_texts  expressions without the schema public by those with it, if the statement shows expressions
+--   pg_objects   literals of types as regclass by those of the OIDs, if the statement shows expressions
 --   pg_grants    privileges of the current role by object, if the statement asks for them
 --   pg_database  name of the database
 --   pg_version   the catalog's version, which stands for the transaction that wrote a row
@@ -250,14 +252,15 @@ CREATE MACRO sys_shared_description(x, class) AS
     (SELECT first(dd.description) FROM pg_shdescription AS dd WHERE dd.objoid = x AND dd.classoid = class);
 CREATE MACRO sys_column_description(x, number) AS (SELECT first(dd.description) FROM pg_description AS dd
     WHERE dd.objoid = x AND dd.objsubid = number AND dd.classoid = 1259);
--- Names of schema public have chr(2) in the place of it, which is shown where the search path does not have it.
-CREATE MACRO sys_by_path(t) AS CASE WHEN contains(t, chr(2))
-    THEN replace(t, chr(2), CASE WHEN list_contains(getvariable('pg_path'), 2200) THEN '' ELSE 'public.' END) ELSE t END;
--- An expression as kept: a sequence's OID in it becomes its name.
-CREATE MACRO sys_sequence_names(t) AS CASE WHEN contains(t, '::regclass') THEN replace(t,
-        regexp_extract(t, '''\d+''::regclass'), '''' || replace(map_extract_value(getvariable('pg_relations'),
-            regexp_extract(t, '''(\d+)''::regclass', 1)), '''', '''''') || '''::regclass') ELSE t END;
-CREATE MACRO sys_expression(t) AS sys_by_path(sys_sequence_names(t));
+-- Names of schema public have it where the search path does not.
+CREATE MACRO sys_by_path(t) AS CASE WHEN list_contains(getvariable('pg_path'), 2200)
+    THEN coalesce(map_extract_value(getvariable('pg_short_texts'), t), t) ELSE t END;
+-- An expression as kept: the OIDs of relations, types … in it become their names.
+CREATE MACRO sys_object_names(t) AS CASE WHEN regexp_matches(t, '''\d+''::reg') THEN list_reduce(
+    list_prepend(t, list_distinct(regexp_extract_all(t, '''\d+''::reg(?:class|type|procedure|proc|namespace)\b'))),
+    lambda shown, pinned: replace(shown, pinned, coalesce(map_extract_value(getvariable('pg_objects'), pinned), pinned)))
+    ELSE t END;
+CREATE MACRO sys_expression(t) AS sys_object_names(sys_by_path(t));
 -- The sequence of a column, by its table's OID and by the table's name, which is for the message.
 CREATE MACRO sys_sequence_of(x, t, part) AS list_transform([struct_pack(shown := t, wanted := part, c :=
     (SELECT struct_pack(columns := count(*), sequence := first(nc.qualified)) FROM pg_attribute AS da
@@ -276,10 +279,10 @@ CREATE MACRO sys_sequence_parameters(x) AS (SELECT first(struct_pack(start_value
 CREATE MACRO sys_named_target(t) AS CASE WHEN contains(t, chr(1)) THEN replace(t, regexp_extract(t, '\x01\d+\x01'),
     coalesce(map_extract_value(getvariable('pg_relations'), regexp_extract(t, '\x01(\d+)\x01', 1)), '')) ELSE t END;
 CREATE MACRO sys_constraint(x) AS
-    (SELECT first(sys_by_path(sys_named_target(dd.definition))) FROM constraint_definitions AS dd WHERE dd.oid = x);
+    (SELECT first(sys_expression(sys_named_target(dd.definition))) FROM constraint_definitions AS dd WHERE dd.oid = x);
 -- Printed prettily, a check has no parentheses but its own: it is kept so, but for the system's.
 CREATE MACRO sys_pretty_constraint(x) AS coalesce(
-    (SELECT first('CHECK (' || sys_by_path(dk.conbin) || ')' || CASE WHEN dk.convalidated THEN '' ELSE ' NOT VALID' END)
+    (SELECT first('CHECK (' || sys_expression(dk.conbin) || ')' || CASE WHEN dk.convalidated THEN '' ELSE ' NOT VALID' END)
         FROM pg_constraint AS dk WHERE dk.oid = x AND dk.contype = 'c' AND x >= 16384),
     regexp_replace(sys_constraint(x), '^CHECK \(\((.*)\)\)', 'CHECK (\1)', 's'));
 CREATE MACRO sys_partition_key(x) AS (SELECT first(dd.key) FROM partition_definitions AS dd WHERE dd.oid = x);
@@ -292,24 +295,24 @@ CREATE MACRO sys_partition_tree(x) AS (SELECT coalesce(list(struct_pack(relid :=
         parentrelid := dd.parentrelid, isleaf := dd.isleaf, level := dd.level) ORDER BY dd.level, dd.relid),
         CAST([] AS STRUCT(relid BIGINT, parentrelid BIGINT, isleaf BOOLEAN, level INTEGER)[]))
     FROM partition_trees AS dd WHERE dd.root = x);
-CREATE MACRO sys_trigger(x) AS (SELECT first(dd.definition) FROM trigger_definitions AS dd WHERE dd.oid = x);
-CREATE MACRO sys_pretty_trigger(x) AS (SELECT first(dd.pretty) FROM trigger_definitions AS dd WHERE dd.oid = x);
-CREATE MACRO sys_index(x) AS (SELECT first(dd.definition) FROM index_definitions AS dd WHERE dd.oid = x);
+CREATE MACRO sys_trigger(x) AS (SELECT first(sys_object_names(dd.definition)) FROM trigger_definitions AS dd WHERE dd.oid = x);
+CREATE MACRO sys_pretty_trigger(x) AS (SELECT first(sys_object_names(dd.pretty)) FROM trigger_definitions AS dd WHERE dd.oid = x);
+CREATE MACRO sys_index(x) AS (SELECT first(sys_object_names(dd.definition)) FROM index_definitions AS dd WHERE dd.oid = x);
 -- Printed prettily, a table that is visible goes without its schema.
-CREATE MACRO sys_pretty_index(x) AS (SELECT first(dd.definition) FROM pretty_index_definitions AS dd WHERE dd.oid = x);
+CREATE MACRO sys_pretty_index(x) AS (SELECT first(sys_object_names(dd.definition)) FROM pretty_index_definitions AS dd WHERE dd.oid = x);
 CREATE MACRO sys_index_column(x, number, prettily) AS coalesce(
-    (SELECT first(CASE WHEN prettily THEN de.pretty ELSE de.definition END) FROM index_expressions AS de WHERE de.oid = x AND de.place = number),
+    (SELECT first(sys_object_names(CASE WHEN prettily THEN de.pretty ELSE de.definition END)) FROM index_expressions AS de WHERE de.oid = x AND de.place = number),
     (SELECT first(sys_quote(da.attname)) FROM pg_attribute AS da WHERE da.attrelid = x AND da.attnum = number),
     CASE WHEN x IN (SELECT dd.oid FROM index_definitions AS dd) THEN '' END);
-CREATE MACRO sys_view(x) AS coalesce((SELECT first(sys_by_path(dr.ev_action)) FROM pg_rewrite AS dr
+CREATE MACRO sys_view(x) AS coalesce((SELECT first(sys_expression(dr.ev_action)) FROM pg_rewrite AS dr
         WHERE dr.ev_class = x AND dr.rulename = '_RETURN'),
     CASE WHEN x IN (SELECT dc.oid FROM relation_names AS dc) THEN 'Not a view' END);
 CREATE MACRO sys_function_result(x) AS
     (SELECT first(df.result) FROM function_signatures AS df WHERE df.oid = x);
 CREATE MACRO sys_function_arguments(x) AS
-    (SELECT first(df.arguments) FROM function_signatures AS df WHERE df.oid = x);
+    (SELECT first(sys_object_names(df.arguments)) FROM function_signatures AS df WHERE df.oid = x);
 CREATE MACRO sys_function_definition(x) AS
-    (SELECT first(df.definition) FROM function_definitions AS df WHERE df.oid = x);
+    (SELECT first(sys_object_names(df.definition)) FROM function_definitions AS df WHERE df.oid = x);
 CREATE MACRO sys_function_identity(x) AS
     (SELECT first(df.identity_arguments) FROM function_signatures AS df WHERE df.oid = x);
 CREATE MACRO sys_encoding(x) AS coalesce((['SQL_ASCII', 'EUC_JP', 'EUC_CN', 'EUC_KR', 'EUC_TW', 'EUC_JIS_2004', 'UTF8',

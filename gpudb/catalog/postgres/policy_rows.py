@@ -17,7 +17,8 @@ def add_policies(rows: SystemRows, catalog: Catalog, table: Table) -> None:
     database = get_database(catalog).oid
     for each in table.policies:
         using, check = (
-            None if text is None else deparse_expression(text, by_path=True) for text in (each.using, each.check)
+            None if text is None else rows.shorten(*(deparse_expression(text, short=short) for short in (False, True)))
+            for text in (each.using, each.check)
         )
         rows.add(
             "pg_policy", oid=each.oid, polname=each.name, polrelid=table.oid, polcmd=each.command,

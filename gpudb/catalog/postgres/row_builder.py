@@ -80,6 +80,7 @@ OWN: Mapping[str, tuple[tuple[str, SqlType], ...]] = {
     ),
     "relation_sizes": (("oid", OID), ("bytes", SqlType("int8")), ("row_count", SqlType("int8"))),
     "acl_lists": (("kind", TEXT), ("oid", OID), ("number", SqlType("int4")), ("grants", TEXT.array)),
+    "short_texts": (("text", TEXT), ("short", TEXT)),
     "view_definitions": (("oid", OID), ("definition", TEXT)),
     "keywords": tuple((each, TEXT) for each in ("word", "catcode", "barelabel", "catdesc", "baredesc")),
 }  # fmt: skip
@@ -119,6 +120,12 @@ class SystemRows:
     def add(self, name: str, /, **values: object) -> None:
         """Adds one row to a relation."""
         self._rows.setdefault(name, []).append(values)
+
+    def shorten(self, text: str, short: str) -> str:
+        """Returns a text for a row, and adds how it is shown where the search path has the schema public."""
+        if short != text:
+            self.add("short_texts", text=text, short=short)
+        return text
 
     def describe(self, catalog: int, oid: int, number: int, comment: str | None) -> None:
         """Adds a comment, if there is one."""

@@ -74,9 +74,10 @@ def add_relation(
         add_policies(rows, catalog, table)
     add_triggers(rows, relation)
     if query is not None:
+        action, short = (f" {show_names(query, short=short)};" for short in (False, True))
         rows.add(
             "pg_rewrite", oid=oids.rule(relation.oid), rulename="_RETURN", ev_class=relation.oid, ev_type="1",
-            ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=f" {show_names(query, by_path=True)};",
+            ev_enabled="O", is_instead=True, ev_qual="<>", ev_action=rows.shorten(action, short),
         )  # fmt: skip
         rows.depend(oids.PG_REWRITE, oids.rule(relation.oid), 0, oids.PG_CLASS, relation.oid, 0, "i")
 

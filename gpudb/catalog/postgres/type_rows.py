@@ -94,10 +94,15 @@ def _add_domain(rows: SystemRows, definition: TypeDefinition, namespace: int, ow
         rows.add(
             "pg_constraint", oid=check.oid, conname=check.name, connamespace=namespace, contype="c", conrelid=0,
             contypid=user.oid, conindid=0, connoinherit=False,
-            conbin=_quote_value_keyword(show_expression_names(check.expression, by_path=True)),
+            conbin=rows.shorten(
+                *(_quote_value_keyword(show_expression_names(check.expression, short=short)) for short in (False, True))
+            ),
         )  # fmt: skip
-        constraint_definition = f"CHECK ({_quote_value_keyword(deparse_expression(check.expression, by_path=True))})"
-        rows.add("constraint_definitions", oid=check.oid, definition=constraint_definition)
+        definitions = (
+            f"CHECK ({_quote_value_keyword(deparse_expression(check.expression, short=short))})"
+            for short in (False, True)
+        )
+        rows.add("constraint_definitions", oid=check.oid, definition=rows.shorten(*definitions))
         rows.depend(oids.PG_CONSTRAINT, check.oid, 0, oids.PG_TYPE, user.oid, 0, "a")
 
 

@@ -153,8 +153,8 @@ class SystemCatalog:
         looks_up = _LOOKS_UP_NAMES.search(text) is not None
         if looks_up:
             cursor.execute(_SET_SCHEMAS)
-        if "sys_expression" in text or "constraint(" in text:
-            cursor.execute(_SET_RELATIONS)
+        if _SHOWS_EXPRESSIONS.search(text):
+            cursor.execute(f"{_SET_RELATIONS};{_SET_SHORT_TEXTS};{_SET_OBJECTS}")
         if "sys_own" in text or (superuser == "false" and looks_up):
             cursor.execute(
                 f"SET VARIABLE pg_grants = (SELECT grants FROM {self._grants_schema(catalog, user)}.own_grants)"
@@ -299,7 +299,9 @@ class SystemCatalog:
                 f"SET VARIABLE pg_reach = {_reach(make_initial_catalog(), '')};"
                 "SET VARIABLE pg_grants = CAST(MAP {} AS MAP(VARCHAR, VARCHAR[]));"
                 "SET VARIABLE pg_schemas = CAST(MAP {} AS MAP(VARCHAR, BIGINT));"
-                "SET VARIABLE pg_relations = CAST(MAP {} AS MAP(VARCHAR, VARCHAR))"
+                "SET VARIABLE pg_relations = CAST(MAP {} AS MAP(VARCHAR, VARCHAR));"
+                "SET VARIABLE pg_short_texts = CAST(MAP {} AS MAP(VARCHAR, VARCHAR));"
+                "SET VARIABLE pg_objects = CAST(MAP {} AS MAP(VARCHAR, VARCHAR))"
             )
             result = text.replace("{reserved}", reserved).replace("CREATE MACRO ", "CREATE OR REPLACE MACRO main.")
             cursor.execute(result)
@@ -315,6 +317,30 @@ _SET_RELATIONS = (
     "SET VARIABLE pg_relations = (SELECT map(list(s.oid), list(s.name)) FROM"
     " (SELECT CAST(n.oid AS VARCHAR) AS oid, first(n.name) AS name FROM relation_names AS n GROUP BY n.oid) AS s)"
 )
+_SET_SHORT_TEXTS = (
+    "SET VARIABLE pg_short_texts = (SELECT map(list(s.text), list(s.short)) FROM"
+    " (SELECT t.text, first(t.short) AS short FROM short_texts AS t GROUP BY t.text) AS s)"
+)
+# OIDs and names of the objects that stored texts name by OID, by the type of their literals
+_SHOWN = {
+    "regclass": "SELECT n.oid, n.name FROM relation_names AS n",
+    "regtype": "SELECT t.oid, t.name FROM type_names AS t WHERE t.oid >= 16384",
+    "regproc": "SELECT p.oid, pg_regproc_name(p.oid) FROM procedure_names AS p WHERE p.oid >= 16384",
+    "regprocedure": "SELECT p.oid, pg_regprocedure_name(p.oid) FROM procedure_names AS p WHERE p.oid >= 16384",
+    "regnamespace": "SELECT s.oid, sys_quote(s.nspname) FROM pg_namespace AS s",
+}
+_SET_OBJECTS = (
+    "SET VARIABLE pg_objects = (SELECT map(list(o.pinned), list(o.shown)) FROM"
+    " (SELECT n.pinned, first(n.shown) AS shown FROM ("
+    + " UNION ALL ".join(
+        f"SELECT concat('''', k.oid, '''::{item}') AS pinned,"
+        f" concat('''', replace(k.name, '''', ''''''), '''::{item}') AS shown FROM ({query}) AS k(oid, name)"
+        for item, query in _SHOWN.items()
+    )
+    + ") AS n GROUP BY n.pinned) AS o)"
+)
+# Macros that show expressions, in which objects are named by OID
+_SHOWS_EXPRESSIONS = re.compile(r"sys_(pretty_)?(expression|constraint|view|index|trigger|function_[ad])")
 # Macros that find an object by its name, for which a role needs the right to use its schema.
 _LOOKS_UP_NAMES = re.compile(r"pg_to_reg|sys_find_|sys_serial|sys_schema")
 # Password verifiers are for superusers only; the views over them hide them.

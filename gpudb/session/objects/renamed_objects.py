@@ -44,7 +44,7 @@ def rename_function(catalog: Catalog, old: Routine, new: Routine) -> Catalog:
     """Returns the catalog in which stored texts call a function by its new name.
 
     Texts of earlier versions have no OIDs: 0A000 if one names it and it shares its name with another function of its
-    schema. Without a schema they do not call one that shares its name with any, or with one of PostgreSQL's.
+    schema. Without a schema they call none that shares its name (`expression_users.check_bare_callers`).
     """
     names = {(old.schema, old.name): (new.schema, new.name)}
     same = [each for each in catalog.routines.values() if each.name == old.name and each.oid != new.oid]

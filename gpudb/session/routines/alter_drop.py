@@ -10,12 +10,13 @@ from postgast import pg_query_pb2 as pg
 from gpudb.catalog.model import Catalog
 from gpudb.catalog.model_functions import drop_function, has_namesake, list_with_model
 from gpudb.catalog.pinned_routines import calls_routine
-from gpudb.catalog.relations import Relation, View, get_stored_query
+from gpudb.catalog.relations import Relation, View
 from gpudb.catalog.routines import Routine, get_routine_path
 from gpudb.catalog.row_types import refresh_row_types
 from gpudb.catalog.tables import Table
 from gpudb.catalog.triggers import Trigger
 from gpudb.errors import SqlError, UndefinedFunction
+from gpudb.functions.library import functions_by_name
 from gpudb.session.authorization.membership import is_superuser
 from gpudb.session.context import Context
 from gpudb.session.objects.dependents import Dependent, describe_relation, refuse_or_report, view_dependents
@@ -25,7 +26,12 @@ from gpudb.session.objects.removal import drop_with_dependents
 from gpudb.session.objects.renamed_objects import rename_function
 from gpudb.session.results import Result
 from gpudb.session.routines.create_routine import parameter_type
-from gpudb.session.routines.expression_users import find_expression_users, remove_expressions
+from gpudb.session.routines.expression_users import (
+    check_bare_callers,
+    find_expression_users,
+    query_calls,
+    remove_expressions,
+)
 from gpudb.session.routines.options import read_options
 from gpudb.sql.bind.dml.checks import parse_expression
 from gpudb.sql.parse.parser import inner, parse, strings
@@ -124,15 +130,11 @@ def require_altered(context: Context, node: Any, what: str) -> Routine:
 def drop_routine(context: Context, routine: Routine, *, cascade: bool) -> None:
     """Drops a routine and, with CASCADE, the views, aggregates, defaults and checks that call it; 2BP01 without."""
     catalog = context.transaction.catalog
-    users = [
-        relation
-        for relation in catalog.relations.values()
-        if (query := get_stored_query(relation)) is not None and calls_routine(parse(query)[0].node, routine)
-    ]
+    users = [relation for relation in catalog.relations.values() if query_calls(context, relation, routine)]
     what = f"function {routine.identity}" if routine.model is None else f"model {routine.model.name}"
     callers = [*find_aggregates(catalog, routine), *_find_callers(catalog, routine)]
     found = [Dependent(f"{'procedure' if each.kind == 'p' else 'function'} {each.identity}", what) for each in callers]
-    expressions = find_expression_users(catalog, routine)
+    expressions = find_expression_users(context, routine)
     found += [each.describe(context, what) for each in expressions]
     triggers = find_trigger_users(catalog, routine)
     found += [
@@ -210,8 +212,14 @@ def replace_routine(context: Context, old: Routine, new: Routine) -> None:
         where = f' in schema "{new.schema}"'
         message = f"function {new.signature} already exists{where}"
         raise SqlError.of("duplicate_function", message)
+    is_renamed = (new.schema, new.name) != (old.schema, old.name)
+    shares = old.name in functions_by_name() or any(
+        each.name == old.name and each.oid != old.oid for each in catalog.routines.values()
+    )
+    if is_renamed and shares:
+        check_bare_callers(context, old)
     catalog = catalog.drop(old).put(new)
-    if (new.schema, new.name) != (old.schema, old.name):
+    if is_renamed:
         catalog = rename_function(catalog, old, new)
     context.transaction.set_catalog(catalog)
 

@@ -21,6 +21,7 @@ from gpudb.sql.rewrite.expand_queries import expand_queries
 from gpudb.sql.rewrite.expand_stars import expand_stars
 from gpudb.sql.rewrite.inline_subqueries import inline_subqueries
 from gpudb.sql.rewrite.move_on_to_where import move_on_to_where
+from gpudb.sql.rewrite.pin_objects import pin_objects
 from gpudb.sql.rewrite.pull_up_constants import pull_up_constants
 from gpudb.sql.rewrite.qualify_names import qualify_names
 from gpudb.sql.rewrite.remove_unused_columns import remove_unused_columns
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     Rule("stored query", expand_stars),
     Rule("stored query", expand_all),
     Rule("stored query", qualify_names),
+    Rule("stored query", pin_objects),
     Rule("renamed query", rename_relations),
     Rule("bound query", remove_unused_columns),
     Rule("checked query", pull_up_constants),

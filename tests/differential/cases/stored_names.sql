@@ -156,9 +156,9 @@ SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'sn_retyped
 CREATE SCHEMA sn_private;
 CREATE TYPE sn_private.sn_hue AS ENUM ('red', 'blue');
 CREATE TABLE sn_hues (a int, m sn_private.sn_hue DEFAULT 'red'::sn_private.sn_hue CHECK (m <> 'blue'::sn_private.sn_hue));
-CREATE ROLE sn_other;
-GRANT ALL ON sn_hues TO sn_other;
-SET ROLE sn_other;
+CREATE ROLE sn_third;
+GRANT ALL ON sn_hues TO sn_third;
+SET ROLE sn_third;
 INSERT INTO sn_hues (a) VALUES (1);
 SELECT a, m FROM sn_hues;
 -- error 42501
@@ -172,4 +172,83 @@ SELECT * FROM sn_windows, sn_arguments, sn_joined;
 SELECT count(*) > 1 FROM pg_class WHERE relname LIKE 'sn%';
 DROP VIEW sn_windows, sn_arguments, sn_joined;
 DROP TABLE sn_hues;
+DROP ROLE sn_third;
+-- Names of relations in literals: the relations of the writing, under a new name too
+CREATE ROLE sn_other;
+CREATE TABLE sn_secret (id int);
+CREATE SEQUENCE sn_counter;
+CREATE TABLE sn_audit (rel oid DEFAULT 'sn_secret'::regclass::oid, what text, CHECK (rel <> 'sn_counter'::regclass::oid));
+INSERT INTO sn_audit VALUES (DEFAULT, 'hidden'), (1, 'shown');
+ALTER TABLE sn_audit ENABLE ROW LEVEL SECURITY;
+CREATE POLICY sn_p ON sn_audit USING (rel <> 'sn_secret'::regclass::oid);
+CREATE VIEW sn_relations AS SELECT 'sn_secret'::regclass AS rel, 'sn_counter'::regclass::text AS seq;
+CREATE VIEW sn_counts AS SELECT nextval('sn_counter') AS n;
+CREATE FUNCTION sn_count() RETURNS bigint LANGUAGE sql RETURN nextval('sn_counter');
+-- error 42P01
+CREATE VIEW sn_missing AS SELECT nextval('sn_nowhere');
+-- error 42P01
+CREATE POLICY sn_q ON sn_audit USING (rel <> 'sn_nowhere'::regclass);
+-- error 0A000
+CREATE POLICY sn_q ON sn_audit USING (rel <> 'sn_other'::regrole);
+GRANT SELECT ON sn_audit, sn_counts TO sn_other;
+CREATE TEMP TABLE sn_secret (x int);
+CREATE TEMP SEQUENCE sn_counter START 100;
+SET ROLE sn_other;
+SELECT what FROM sn_audit;
+RESET ROLE;
+INSERT INTO sn_audit VALUES (DEFAULT, 'hidden too');
+-- error 23514
+INSERT INTO sn_audit VALUES ('public.sn_counter'::regclass, 'refused');
+SELECT * FROM sn_relations;
+SELECT n FROM sn_counts;
+SELECT sn_count();
+DROP TABLE pg_temp.sn_secret;
+DROP SEQUENCE pg_temp.sn_counter;
+ALTER TABLE sn_secret RENAME TO sn_renamed;
+ALTER SEQUENCE sn_counter RENAME TO sn_ticker;
+SELECT * FROM sn_relations;
+SELECT n FROM sn_counts;
+SELECT sn_count();
+SELECT policyname, qual FROM pg_policies WHERE tablename = 'sn_audit';
+SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'sn_audit'::regclass;
+SET search_path = '';
+SELECT policyname, qual FROM pg_policies WHERE tablename = 'sn_audit';
+RESET search_path;
+DROP VIEW sn_relations, sn_counts;
+DROP FUNCTION sn_count();
+DROP TABLE sn_audit, sn_renamed;
+DROP SEQUENCE sn_ticker;
 DROP ROLE sn_other;
+-- Defaults of views' columns, domains, and names with a quote
+CREATE FUNCTION "sn_q""t"(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 5';
+CREATE DOMAIN sn_positive AS int CONSTRAINT sn_above CHECK ("sn_q""t"(VALUE) > 0);
+-- error 2BP01
+DROP FUNCTION "sn_q""t"(int);
+DROP DOMAIN sn_positive;
+CREATE DOMAIN sn_five AS int DEFAULT "sn_q""t"(1);
+-- error 2BP01
+DROP FUNCTION "sn_q""t"(int);
+DROP DOMAIN sn_five;
+CREATE FUNCTION sn_named(int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT 5';
+CREATE DOMAIN sn_positive AS int DEFAULT sn_named(1) CONSTRAINT sn_above CHECK (sn_named(VALUE) > 0);
+-- messages
+-- error 2BP01
+DROP FUNCTION sn_named(int);
+-- cases
+DROP DOMAIN sn_positive;
+DROP FUNCTION sn_named(int);
+CREATE TABLE sn_based (a int, CHECK ("sn_q""t"(a) > 0));
+-- error 2BP01
+DROP FUNCTION "sn_q""t"(int);
+DROP TABLE sn_based;
+CREATE TABLE sn_based (a int);
+CREATE VIEW sn_over AS SELECT a FROM sn_based;
+ALTER VIEW sn_over ALTER COLUMN a SET DEFAULT "sn_q""t"(1);
+-- error 2BP01
+DROP FUNCTION "sn_q""t"(int);
+CREATE DOMAIN sn_positive AS int CONSTRAINT sn_above CHECK ("sn_q""t"(VALUE) > 0);
+DROP FUNCTION "sn_q""t"(int) CASCADE;
+INSERT INTO sn_over VALUES (DEFAULT);
+SELECT a::sn_positive FROM sn_over;
+DROP TABLE sn_based CASCADE;
+DROP DOMAIN sn_positive;

@@ -14,6 +14,7 @@ from gpudb.sql.bind.base import Binder
 from gpudb.sql.bind.types.conversions import coercion_error, is_coercible, is_text_conversion
 from gpudb.sql.bind.types.domains import coerce_to_domain
 from gpudb.sql.bind.types.literals import convert_literal, narrow_integer
+from gpudb.sql.bind.types.named_objects import record_object
 from gpudb.sql.bind.types.rows import coerce_to_row
 from gpudb.sql.bound import Array, Call, Cast, Constant, Default, Expr, Parameter
 from gpudb.types import INT8, TEXT, UNKNOWN, WIDE_NUMERIC, SqlType, widen
@@ -74,6 +75,8 @@ def coerce(binder: Binder, expr: Expr, target: SqlType, context: str = "i", targ
             if binder.fresh_labels and target.labels is not None:
                 _check_committed(binder, expr, result)
             return result
+        if binder.expansions is not None and expr.type == UNKNOWN:
+            record_object(binder, expr, target)
     source = expr.type
     if source.name == "matrix" and target.element is not None and target_name is None:
         target = replace(target, dims=2)

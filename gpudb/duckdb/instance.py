@@ -12,7 +12,7 @@ from gpudb.duckdb.literals import quote_literal
 from gpudb.duckdb.udf import registry
 
 _TEMP_LIMIT = "max_temp_directory_size"
-PREFIXES = ("pg_", "gpudb_")
+PREFIXES = ("pg_", "gpudb_", "sys_")
 """One of them begins the name of each function and macro."""
 
 Config = dict[str, str | bool | int | float | list[str]]

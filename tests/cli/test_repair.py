@@ -14,7 +14,9 @@ from tests.support.sessions import run
 STEPS = (
     "CREATE TABLE t (a int)",
     "INSERT INTO t VALUES (1)",
+    "CHECKPOINT",  # it is in the table's metadata
     "INSERT INTO t VALUES (2)",
+    "CHECKPOINT",
     "UPDATE t SET a = a + 10",
     "CREATE TABLE sound AS SELECT 1 AS a",
 )

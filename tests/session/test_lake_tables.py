@@ -128,9 +128,10 @@ def test_columns_that_differ_by_case_are_refused(client: Connection, tmp_path: P
     pq.write_table(rows, tmp_path / "rows.parquet")
     with pa.OSFile(str(tmp_path / "rows.arrow"), "wb") as file, pa.ipc.new_file(file, rows.schema) as out:
         out.write_table(rows)
-    (tmp_path / "rows.csv").write_text("a,A\n1,3\n")
-    for name in ("parquet", "arrow", "csv"):
+    for name in ("parquet", "arrow"):
         assert _fail(client, f"SELECT * FROM '{tmp_path}/rows.{name}'").sqlstate == "0A000"
+    (tmp_path / "rows.csv").write_text("a,A\n1,3\n")  # of which DuckDB numbers one
+    assert client.execute(f"SELECT * FROM '{tmp_path}/rows.csv'").fetchall() == [(1, 3)]
     for number, name in enumerate(("b", "B")):
         pq.write_table(pa.table({name: [number]}), tmp_path / f"{number}.parquet")
     read = f"read_files('{tmp_path}/?.parquet', union_by_name => true)"

@@ -159,7 +159,7 @@ def test_an_abort_ends_calls_first(tmp_path: Path) -> None:
                 raise
 
     processes = _Processes(write)
-    processes.count = 0  # so that each row group is waited for before the next
+    processes._pool_size = 0  # so that each row group is waited for before the next
     writer = DataWriter(tmp_path, _TABLE, durable=False, processes=processes)
     writer.add(pa.record_batch({"a": pa.array(range(10), pa.int64())}))
     assert begun.wait(60)

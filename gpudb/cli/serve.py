@@ -297,8 +297,8 @@ def _make_tls_context(settings: Settings, signals: Signals) -> ssl.SSLContext:
 
 def _load_tls_context(certificate: Path, key: Path, authorities: Path | None, signals: Signals) -> ssl.SSLContext:
     """Returns a context of files, which SIGHUP loads again."""
-    from gpudb.server.wire.tls import make_server_context, reload_certificate
+    from gpudb.server.wire.tls import RenewableCertificate
 
-    context = make_server_context(certificate, key, authorities)
-    signals.reloads.append(partial(reload_certificate, context, certificate, key))
-    return context
+    renewable = RenewableCertificate(certificate, key, authorities)
+    signals.reloads.append(renewable.reload)
+    return renewable.context

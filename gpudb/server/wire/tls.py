@@ -39,13 +39,30 @@ def make_server_context(certificate: Path, key: Path, authorities: Path | None =
     return context
 
 
-def reload_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
-    """Loads a renewed certificate for the connections that follow; one that cannot be used is logged and not loaded."""
-    try:
-        make_server_context(certificate, key)  # a context that fails to load half a pair has lost the former one
-        context.load_cert_chain(certificate, key, password=_reject_password)
-    except (SqlError, OSError, ssl.SSLError) as error:
-        _LOG.error("the certificate is not loaded again: %s", error)
+class RenewableCertificate:
+    """A certificate that is renewed while the server runs; `context` serves all connections.
+
+    OpenSSL lets nobody change a context while handshakes use it: a renewed certificate has a context of its own, which
+    the connections that follow change to.
+    """
+
+    def __init__(self, certificate: Path, key: Path, authorities: Path | None = None) -> None:
+        """See `make_server_context`."""
+        self._files = certificate, key, authorities
+        self.context = make_server_context(certificate, key, authorities)
+        self._renewed: ssl.SSLContext | None = None
+        self.context.sni_callback = self._choose
+
+    def _choose(self, connection: ssl.SSLSocket | ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+        if self._renewed is not None:
+            connection.context = self._renewed
+
+    def reload(self) -> None:
+        """Loads the files for the connections that follow; those that cannot be used are logged and not loaded."""
+        try:
+            self._renewed = make_server_context(*self._files)
+        except SqlError as error:
+            _LOG.error("the certificate is not loaded again: %s", error)
 
 
 def _reject_password() -> str:

@@ -278,8 +278,10 @@ CREATE MACRO sys_sequence_parameters(x) AS (SELECT first(struct_pack(start_value
 -- A foreign key's definition has the other table's OID between two characters 1.
 CREATE MACRO sys_named_target(t) AS CASE WHEN contains(t, chr(1)) THEN replace(t, regexp_extract(t, '\x01\d+\x01'),
     coalesce(map_extract_value(getvariable('pg_relations'), regexp_extract(t, '\x01(\d+)\x01', 1)), '')) ELSE t END;
+-- Step by step, since a macro's text has as many copies of an argument as it names it.
 CREATE MACRO sys_constraint(x) AS
-    (SELECT first(sys_expression(sys_named_target(dd.definition))) FROM constraint_definitions AS dd WHERE dd.oid = x);
+    (SELECT first(sys_object_names(ds.shown)) FROM (SELECT sys_by_path(dn.named) AS shown
+        FROM (SELECT sys_named_target(dd.definition) AS named FROM constraint_definitions AS dd WHERE dd.oid = x) AS dn) AS ds);
 -- Printed prettily, a check has no parentheses but its own: it is kept so, but for the system's.
 CREATE MACRO sys_pretty_constraint(x) AS coalesce(
     (SELECT first('CHECK (' || sys_expression(dk.conbin) || ')' || CASE WHEN dk.convalidated THEN '' ELSE ' NOT VALID' END)

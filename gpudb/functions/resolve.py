@@ -158,11 +158,6 @@ def resolve_operator(name: str, left: SqlType | None, right: SqlType) -> Candida
     return chosen
 
 
-def takes_arguments(name: str, count: int) -> bool:
-    """Whether PostgreSQL has a function of a name that takes so many arguments."""
-    return any(True for _ in _expand(functions_by_name().get(name, ()), count, "fawp", False))
-
-
 def _expand(functions: Iterable[Function], count: int, kinds: str, variadic_call: bool) -> Iterable[Candidate]:
     for function in functions:
         if function.kind not in kinds:

@@ -52,11 +52,6 @@ def is_sparse(matrix: Any) -> bool:
     return not isinstance(matrix, np.ndarray)
 
 
-def is_sparse_value(value: Value) -> bool:
-    """Returns whether bytes are a sparse matrix."""
-    return read_header(value)[1] == SPARSE
-
-
 def make_csr(parts: tuple[Any, ...], shape: tuple[int, int]) -> Sparse:
     """Returns SciPy's array of elements and their places; 0A000 without SciPy."""
     return load_library("scipy.sparse").csr_array(parts, shape=shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -69,12 +69,6 @@ def write_shape(name: str, shape: Shape) -> bytes:
     """Returns a path or polygon as bytes."""
     head = bytes([shape.closed]) if name == "path" else b""
     return head + _COUNT.pack(len(shape.points)) + np.ascontiguousarray(shape.points, ">f8").tobytes()
-
-
-def read_shapes(name: str, column: pa.BinaryArray) -> Iterator[Shape]:
-    """Yields the paths or polygons of a column without NULLs."""
-    for value in column.to_pylist():
-        yield read_shape(name, value)
 
 
 def parse_geometry_binary(name: str, data: bytes) -> bytes:

@@ -59,11 +59,6 @@ def _find_extremes(one: Doubles, other: Doubles, vertical: float, horizontal: fl
     return np.where(steep, vertical, horizontal), ~steep & ~flat
 
 
-def combine_add(one: Doubles, other: Doubles) -> Doubles:
-    """Returns points moved by others."""
-    return add(one, other)
-
-
 def combine_multiply(one: Doubles, other: Doubles) -> Doubles:
     """Returns points turned and scaled by others: the product of complex numbers."""
     x, y, u, v = one[..., 0], one[..., 1], other[..., 0], other[..., 1]

@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
+
+from gpudb.processes.shared_memory import align
+
+_ALIGNMENT = 256
+"""Bytes to which the starts of columns are aligned, as CUDA aligns allocations."""
 
 
 class GpuMemory:
@@ -111,6 +117,15 @@ def _wait(gpu: int) -> None:
         _check(runtime.cudaDeviceSynchronize())
     finally:
         _check(runtime.cudaSetDevice(current))
+
+
+def lay_out(sizes: Iterable[int]) -> tuple[list[int], int]:
+    """Returns where columns of some bytes start that lie one after another, and the bytes of all."""
+    starts, end = [], 0
+    for size in sizes:
+        starts.append(end)
+        end = align(end + size, _ALIGNMENT)
+    return starts, end
 
 
 def find_gpu(identifier: str) -> int | None:

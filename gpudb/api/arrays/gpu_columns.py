@@ -15,8 +15,6 @@ from gpudb.engine.descriptors import receive_descriptor
 from gpudb.types import type_by_oid
 from gpudb.values.number_columns import number_dtype
 
-_ALIGNMENT = 256
-
 
 @dataclass(frozen=True, slots=True)
 class GpuColumn:
@@ -87,11 +85,8 @@ def _get_dtype(column: Mapping[str, Any]) -> np.dtype[np.generic]:
 def _gather(parts: Sequence[Mapping[str, Any]], gpu: int) -> GpuColumns:
     """Copies the parts one after another into memory of a GPU."""
     rows = sum(part["rows"] for part in parts)
-    starts, end = [], 0
-    for column in parts[0]["columns"]:
-        starts.append(end)
-        end += -(-rows * _get_dtype(column).itemsize // _ALIGNMENT) * _ALIGNMENT
-    memory = gpu_memory.allocate(end, gpu)
+    starts, size = gpu_memory.lay_out(rows * _get_dtype(column).itemsize for column in parts[0]["columns"])
+    memory = gpu_memory.allocate(size, gpu)
     done = 0
     for part in parts:
         source = _map_part(part, gpu) if "gpu" in part else _HostBytes(part["path"])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpudb.api.arrays.gpu_columns import GpuColumns
     from gpudb.api.training.loader import Loader
     from gpudb.api.training.resident import ResidentRows
+    from gpudb.session.results import ResultColumn
     from gpudb.types import SqlType
 
 _T = TypeVar("_T")
@@ -50,8 +51,8 @@ class ArrayMethods(ABC):
 
     @property
     @abstractmethod
-    def columns(self) -> tuple[str, ...]:
-        """The columns' names."""
+    def fields(self) -> tuple[ResultColumn, ...]:
+        """The columns' names and types: asked of the database each time."""
 
     @abstractmethod
     def _select_numbers(self) -> ArrayMethods:
@@ -109,10 +110,11 @@ class ArrayMethods(ABC):
         from gpudb.api.arrays.libraries import load, to_cudf
 
         cudf = load("cudf")
-        if all(holds_numbers(each.arrow) and each.name not in {"numeric", "timestamptz"} for each in self.types):
+        types = self.types
+        if all(holds_numbers(each.arrow) and each.name not in {"numeric", "timestamptz"} for each in types):
             columns = self._read_gpu_columns("cupy", None)
             if columns is not None and not any(column.nulls for column in columns.values()):
-                return to_cudf(columns, self.types)
+                return to_cudf(columns, types)
         return cudf.DataFrame.from_arrow(self.arrow())
 
     @public
@@ -198,9 +200,10 @@ class ArrayMethods(ABC):
         load("xgboost")
         roles = Roles(label, weight, qid, tuple(categories))
         numbers = self._select_numbers()
-        roles.get_features(numbers.columns)  # a missing column is told before the query runs
+        types = {field.name: field.type for field in numbers.fields}
+        roles.get_features(list(types))  # a missing column is told before the query runs
         options = {"max_bin": max_bin, "ref": reference}
-        floats = numbers.select(*roles.list_floats(dict(zip(numbers.columns, numbers.types, strict=True))))
+        floats = numbers.select(*roles.list_floats(types))
         if external_memory:
             return build_external(floats._stream_tables(), roles, Path(cache_dir) if cache_dir else None, **options)
         if device is not None:

@@ -17,10 +17,10 @@ from gpudb.engine.gpu.lower.expressions.arrow import to_arrow
 from gpudb.engine.host_name import get_host_name
 from gpudb.engine.sharing import SharedColumn, SharedPart
 from gpudb.errors import OutOfMemory
+from gpudb.processes.shared_memory import align
 from gpudb.types import SqlType
 from gpudb.values.number_columns import view_numbers
 
-_ALIGNMENT = 64
 _MEMORY = Path("/dev/shm")
 _PREFIX = "gpudb-rows-"
 
@@ -51,7 +51,7 @@ class SharedFile:
 
     def append(self, data: Any) -> int:
         """Appends bytes, aligned; returns their start."""
-        start = -(-self._size // _ALIGNMENT) * _ALIGNMENT
+        start = align(self._size)
         view = memoryview(data).cast("B")
         written = 0
         while written < len(view):

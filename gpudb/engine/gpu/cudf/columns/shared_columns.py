@@ -18,8 +18,6 @@ from gpudb.engine.sharing import GpuPlace, SharedColumn, SharedPart
 from gpudb.types import SqlType
 from gpudb.values.number_columns import number_dtype
 
-_ALIGNMENT = 256
-
 
 class DeviceMemoryHold:
     """Memory that is handed out until `close`; processes that have it mapped keep it."""
@@ -55,17 +53,15 @@ class DeviceColumnSharer:
                 return None
             columns.append(column)
         dtypes = [number_dtype(each.arrow) for each in types]
-        starts = [0]
-        for dtype in dtypes:
-            starts.append(-(-(starts[-1] + rows.rows * dtype.itemsize) // _ALIGNMENT) * _ALIGNMENT)
-        if not has_room(starts[-1]):
+        starts, size = gpu_memory.lay_out(rows.rows * dtype.itemsize for dtype in dtypes)
+        if not has_room(size):
             return None
         try:
-            memory = _allocate(starts[-1])
+            memory = _allocate(size)
         except (MemoryError, OSError):
             return None
         try:
-            written = zip(columns, dtypes, starts[:-1], strict=True)
+            written = zip(columns, dtypes, starts, strict=True)
             shared = tuple(_write(memory, column, dtype, start) for column, dtype, start in written)
         finally:
             synchronize()
